@@ -1,0 +1,86 @@
+package dev.millrace.failure;
+
+/**
+ * The stable code of each failure; {@code docs/errors.md} says what each means and what to do.
+ *
+ * <p>A code becomes the type of the {@code ApplicationFailure} in a workflow's history.
+ */
+public enum ErrorCode {
+  /** A workflow's input or an argument of a command is not what it has to be. */
+  BAD_INPUT(false),
+  /** The configuration file is missing, unreadable, or holds a setting that can't be used. */
+  BAD_CONFIGURATION(false),
+  /** The input names a connection or a lake that the worker's configuration does not have. */
+  UNKNOWN_CONNECTION(false),
+  /** {@code demo_mode} where the configuration has {@code allow_demo: false}. */
+  DEMO_REFUSED(false),
+  /** {@code notify_slack} without a webhook in the configuration. */
+  SLACK_NOT_CONFIGURED(false),
+  /** Another run of the pipeline holds the lease; the server asks again. */
+  QUEUED(true),
+  /** This run no longer holds the lease of its pipeline, so it may not publish. */
+  LEASE_LOST(false),
+  /** The table does not exist, or its kind can't be read. */
+  TABLE_MISSING(false),
+  /** A column that the input names does not exist. */
+  COLUMN_MISSING(false),
+  /** The update key does not exist in the table. */
+  KEY_MISSING(false),
+  /** The update key has a type that has no window. */
+  KEY_TYPE_UNSUPPORTED(false),
+  /** Rows without an update key, and {@code null_keys} is {@code refuse}. */
+  NULL_KEYS(false),
+  /** The user may not read the table or a column of it. */
+  NO_PRIVILEGE(false),
+  /** Row-level security hides rows from the user. */
+  ROWS_HIDDEN(false),
+  /** A value that its Parquet type can't hold. */
+  VALUE_OUT_OF_RANGE(false),
+  /** The table is not the one whose watermark is kept. */
+  SOURCE_CHANGED(false),
+  /** The lake or its prefix is not the one that the watermark belongs to. */
+  LAKE_CHANGED(false),
+  /** Another pipeline publishes into the same folder of the same lake. */
+  FOLDER_TAKEN(false),
+  /** Rows read, rows encoded and rows in the footer are not the same number. */
+  AUDIT_FAILED(false),
+  /** An intent changed hands; another attempt or run decides it. */
+  INTENT_CONFLICT(true),
+  /** The staged object is gone, or another object has its name: the table is extracted again. */
+  STAGED_OBJECT_LOST(true),
+  /** The watermark was moved by somebody else in the meantime. */
+  WATERMARK_CONFLICT(false),
+  /** Postgres can't be reached, or it ended the connection. */
+  POSTGRES_UNAVAILABLE(true),
+  /** Postgres refused the user, the password or the database. */
+  POSTGRES_REFUSED(false),
+  /** Postgres answered with an error that no other code names. */
+  POSTGRES_ERROR(true),
+  /** The lake can't be reached, or it answered with an error that may pass. */
+  LAKE_UNAVAILABLE(true),
+  /** The lake refused the credentials or a right. */
+  LAKE_REFUSED(false),
+  /** The lake's credentials have expired and can't be renewed. */
+  CREDENTIALS_EXPIRED(false),
+  /** Temporal can't be reached, or refused the namespace or the credentials. */
+  TEMPORAL_UNAVAILABLE(true),
+  /** A run is open, so the state may not be changed by hand. */
+  RUN_OPEN(false),
+  /** One or more tables of a run failed. */
+  TABLES_FAILED(false),
+  /** A part of the embedded stack could not be started. */
+  STACK_FAILED(false),
+  /** A fault in Millrace itself. */
+  INTERNAL(true);
+
+  private final boolean retryable;
+
+  ErrorCode(boolean retryable) {
+    this.retryable = retryable;
+  }
+
+  /** Returns whether the same call may succeed later without anybody's help. */
+  public boolean retryable() {
+    return retryable;
+  }
+}

@@ -1,0 +1,2 @@
+/** Connections, catalogue, and snapshot reads over binary COPY. */
+package dev.millrace.postgres;
