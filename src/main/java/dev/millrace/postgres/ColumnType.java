@@ -1,0 +1,45 @@
+package dev.millrace.postgres;
+
+import java.util.Objects;
+
+/**
+ * How the values of a column come over binary COPY.
+ *
+ * @param wire the format of a value's bytes
+ * @param precision digits of a {@code numeric}, 1 to 38; 0 for others
+ * @param scale fraction digits of a {@code numeric}, 0 to its precision; 0 for others
+ * @param declared the type as Postgres shows it ({@code format_type}), for people and metadata
+ */
+public record ColumnType(Wire wire, int precision, int scale, String declared) {
+
+  /** The format of a value's bytes, as the type's send function writes it. */
+  public enum Wire {
+    BOOL,
+    INT2,
+    INT4,
+    INT8,
+    FLOAT4,
+    FLOAT8,
+    /** Base-10000 digits, of {@code numeric(p,s)} with p up to 38. */
+    NUMERIC,
+    /** UTF-8 text: text, varchar, bpchar, name, "char", enums, json, and each cast to text. */
+    TEXT,
+    /** One version byte, then text. */
+    JSONB,
+    BYTEA,
+    UUID,
+    /** Days since 2000-01-01. */
+    DATE,
+    /** Microseconds since midnight. */
+    TIME,
+    /** Microseconds since 2000-01-01 00:00, wall clock. */
+    TIMESTAMP,
+    /** Microseconds since 2000-01-01 00:00 UTC. */
+    TIMESTAMPTZ
+  }
+
+  public ColumnType {
+    Objects.requireNonNull(wire, "wire");
+    Objects.requireNonNull(declared, "declared");
+  }
+}
