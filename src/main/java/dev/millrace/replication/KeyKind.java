@@ -12,8 +12,15 @@ public enum KeyKind {
   /** An integer or decimal: windows end at the greatest key there is. */
   NUMBER;
 
-  /** Returns the kind of a column's type, or nothing where no window can be cut. */
-  public static Optional<KeyKind> of(ColumnType type) {
+  /**
+   * Returns the kind of a column's type, or nothing where no window can be cut.
+   *
+   * @param asText whether the type is only known by its text form
+   */
+  public static Optional<KeyKind> of(ColumnType type, boolean asText) {
+    if (asText) {
+      return Optional.empty();
+    }
     return switch (type.wire()) {
       case TIMESTAMPTZ -> Optional.of(TIMESTAMPTZ);
       case TIMESTAMP -> Optional.of(TIMESTAMP);

@@ -349,6 +349,33 @@ final class ReplicationState {
     }
   }
 
+  private static void requireWatermark(Connection connection, TableKey key, String low)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT 1 FROM millrace.table_state
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+              AND watermark IS NOT DISTINCT FROM ?
+            FOR SHARE
+            """)) {
+      bind(statement, key);
+      statement.setString(4, low);
+      try (ResultSet row = statement.executeQuery()) {
+        if (!row.next()) {
+          throw movedByOthers(key, low);
+        }
+      }
+    }
+  }
+
+  private static MillraceException movedByOthers(TableKey key, String low) {
+    return new MillraceException(
+        ErrorCode.WATERMARK_CONFLICT,
+        "%s: the watermark is no longer %s, somebody else moved it; nothing was changed, the next run starts from where it is"
+            .formatted(key.table(), low == null ? "unset" : low));
+  }
+
   /** Forgets the intent of an attempt and its reserved name. */
   static void forget(Connection connection, TableKey key, String attempt) throws SQLException {
     try (PreparedStatement statement =
@@ -391,10 +418,7 @@ final class ReplicationState {
       statement.setString(8, key.table().table());
       statement.setString(9, moved.low());
       if (statement.executeUpdate() != 1) {
-        throw new MillraceException(
-            ErrorCode.WATERMARK_CONFLICT,
-            "%s: the watermark is no longer %s, somebody else moved it; nothing was changed, the next run starts from where it is"
-                .formatted(key.table(), moved.low() == null ? "unset" : moved.low()));
+        throw movedByOthers(key, moved.low());
       }
     }
   }
