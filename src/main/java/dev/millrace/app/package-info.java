@@ -1,0 +1,2 @@
+/** The program: its commands, configuration, logging and wiring. */
+package dev.millrace.app;
