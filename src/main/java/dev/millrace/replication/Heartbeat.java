@@ -2,10 +2,11 @@ package dev.millrace.replication;
 
 import io.temporal.activity.ActivityExecutionContext;
 import io.temporal.client.ActivityCompletionException;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Beats for an activity from a thread of its own: a scan may find its first row after minutes, and
@@ -14,23 +15,17 @@ import java.util.function.Supplier;
  * <p>Thread-safe.
  */
 final class Heartbeat implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Heartbeat.class);
   private static final long SECONDS = 2;
 
   private final ActivityExecutionContext context;
   private final Supplier<?> details;
-  private final ScheduledExecutorService thread;
+  private final CountDownLatch closed = new CountDownLatch(1);
   private volatile RuntimeException ended;
 
   private Heartbeat(ActivityExecutionContext context, Supplier<?> details) {
     this.context = context;
     this.details = details;
-    this.thread =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread beating = new Thread(task, "heartbeat");
-              beating.setDaemon(true);
-              return beating;
-            });
   }
 
   /**
@@ -40,8 +35,20 @@ final class Heartbeat implements AutoCloseable {
    */
   static Heartbeat start(ActivityExecutionContext context, Supplier<?> details) {
     Heartbeat heartbeat = new Heartbeat(context, details);
-    heartbeat.thread.scheduleWithFixedDelay(heartbeat::beat, 0, SECONDS, TimeUnit.SECONDS);
+    Thread thread = new Thread(heartbeat::run, "heartbeat");
+    thread.setDaemon(true);
+    thread.start();
     return heartbeat;
+  }
+
+  private void run() {
+    try {
+      do {
+        beat();
+      } while (ended == null && !closed.await(SECONDS, TimeUnit.SECONDS));
+    } catch (InterruptedException exception) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   private void beat() {
@@ -50,6 +57,9 @@ final class Heartbeat implements AutoCloseable {
     } catch (ActivityCompletionException exception) {
       // Cancelled, timed out, or the workflow is gone: the work stops where it looks next.
       ended = exception;
+    } catch (RuntimeException exception) {
+      // The server may be away for a moment; it decides by its own clock whether that was too long.
+      LOG.debug("a heartbeat was not delivered", exception);
     }
   }
 
@@ -67,6 +77,6 @@ final class Heartbeat implements AutoCloseable {
 
   @Override
   public void close() {
-    thread.shutdownNow();
+    closed.countDown();
   }
 }

@@ -1,5 +1,6 @@
 package dev.millrace.replication;
 
+import dev.millrace.control.ControlSchema;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
@@ -33,6 +34,20 @@ public record ReplicationSettings(
   public ReplicationSettings {
     sources = Map.copyOf(sources);
     lakes = Map.copyOf(lakes);
+  }
+
+  /** Makes the schemas of the state where they are missing. */
+  public void prepareState() {
+    state.transact(
+        connection -> {
+          ControlSchema.ensure(connection);
+          return null;
+        });
+    state.transact(
+        connection -> {
+          ReplicationState.ensure(connection);
+          return null;
+        });
   }
 
   Postgres source(TableTask task) {

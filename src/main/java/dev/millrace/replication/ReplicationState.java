@@ -308,9 +308,13 @@ final class ReplicationState {
   /**
    * Inserts an intent; does nothing when it is there already.
    *
-   * @throws MillraceException with {@code INTENT_CONFLICT} when there is another one
+   * @throws MillraceException with {@code INTENT_CONFLICT} when there is another one, and with
+   *     {@code WATERMARK_CONFLICT} when the watermark is not where the window begins: an attempt
+   *     that wakes up after another one has published must leave no intent behind
    */
-  static void insertIntent(Connection connection, TableKey key, Intent intent) throws SQLException {
+  static void insertIntent(Connection connection, TableKey key, Intent intent)
+      throws SQLException {
+    requireWatermark(connection, key, intent.low());
     try (PreparedStatement statement =
         connection.prepareStatement(
             """

@@ -60,14 +60,7 @@ public final class RunSteps implements RunActivities {
             turn.runId(),
             turn.workflowId(),
             Instant.parse(turn.startedAt()));
-    settings
-        .state()
-        .transact(
-            connection -> {
-              ControlSchema.ensure(connection);
-              ReplicationState.ensure(connection);
-              return null;
-            });
+    settings.prepareState();
     RunQueue.Answer answer =
         settings.state().transact(connection -> RunQueue.ask(connection, candidate));
     if (!answer.ours()) {

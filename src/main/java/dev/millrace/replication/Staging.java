@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * The object that one attempt of {@code extract} stages: its name is reserved before its upload is
  * created, and whatever is not finished is thrown away.
  *
- * <p>Not thread-safe; one attempt has it.
+ * <p>Not thread-safe, save {@link #bytes}; one attempt has it.
  */
 final class Staging implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Staging.class);
@@ -35,6 +35,7 @@ final class Staging implements AutoCloseable {
 
   private StagedUpload upload;
   private boolean handedOver;
+  private volatile long written;
 
   Staging(TableTask task, Postgres state, Lake lake, Points points) {
     this.task = task;
@@ -55,6 +56,12 @@ final class Staging implements AutoCloseable {
       open();
     }
     upload.write(bytes);
+    written = upload.position();
+  }
+
+  /** Returns the bytes so far; any thread may ask. */
+  long bytes() {
+    return written;
   }
 
   private void open() {

@@ -206,7 +206,7 @@ public final class TableSteps implements TableActivities {
     Lake lake = settings.lake(task);
     // A killed attempt of this run may have left an upload.
     publishing(lake).discardLeftovers(TableKey.of(task), task.runId());
-    Progress progress = new Progress();
+    Progress progress = new Progress(Activity.getExecutionContext());
     try (Heartbeat heartbeat = beat(progress::look);
         Staging staging = new Staging(task, settings.state(), lake, settings.points())) {
       return settings
@@ -239,7 +239,7 @@ public final class TableSteps implements TableActivities {
         new ParquetTable(
             table.columns(), table.keyPosition(), metadata(task, prepared, staging), sink)) {
       sink.file = file;
-      progress.file = file;
+      progress.of(file, staging);
       long copied =
           settings
               .source(task)
@@ -305,22 +305,6 @@ public final class TableSteps implements TableActivities {
         held.clear();
       }
       staging.write(bytes);
-    }
-  }
-
-  /** What heartbeats tell. */
-  private static final class Progress {
-    private final long started = System.nanoTime();
-    private volatile ParquetTable file;
-
-    private ExtractProgress look() {
-      ParquetTable current = file;
-      if (current == null) {
-        return new ExtractProgress(0, 0, 0);
-      }
-      long rows = current.rows();
-      double seconds = (System.nanoTime() - started) / 1e9;
-      return new ExtractProgress(rows, current.bytes(), Math.round(rows / seconds));
     }
   }
 

@@ -1,0 +1,164 @@
+package dev.millrace.app;
+
+import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.Points;
+import dev.millrace.lake.Lake;
+import dev.millrace.postgres.Postgres;
+import dev.millrace.replication.Admission;
+import dev.millrace.replication.FailureTranslation;
+import dev.millrace.replication.ReplicateTableWorkflow;
+import dev.millrace.replication.ReplicateWorkflow;
+import dev.millrace.replication.ReplicationSettings;
+import dev.millrace.replication.RunSteps;
+import dev.millrace.replication.SearchAttribute;
+import dev.millrace.replication.TableSteps;
+import io.temporal.common.SearchAttributeKey;
+import io.temporal.worker.WorkerFactory;
+import io.temporal.worker.WorkerFactoryOptions;
+import io.temporal.worker.WorkerOptions;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A worker at work: it polls the task queue until it is closed. Thread-safe. */
+public final class Worker implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
+
+  /** So that the UI shows progress, and a cancellation arrives, within seconds. */
+  private static final Duration HEARTBEATS = Duration.ofSeconds(5);
+
+  private static final long SHUTDOWN_SECONDS = 20;
+
+  private final TemporalConnection temporal;
+  private final WorkerFactory factory;
+  private final Map<String, Postgres> postgres;
+  private final Map<String, Lake> lakes;
+  private final Lake demoLake;
+
+  private Worker(
+      TemporalConnection temporal,
+      WorkerFactory factory,
+      Map<String, Postgres> postgres,
+      Map<String, Lake> lakes,
+      Lake demoLake) {
+    this.temporal = temporal;
+    this.factory = factory;
+    this.postgres = postgres;
+    this.lakes = lakes;
+    this.demoLake = demoLake;
+  }
+
+  /**
+   * Starts a worker.
+   *
+   * @param environment of the process, for {@code MILLRACE_POINTS}
+   * @throws MillraceException with {@code TEMPORAL_UNAVAILABLE}, {@code POSTGRES_REFUSED} and the
+   *     like when what the configuration names can't be used
+   */
+  public static Worker start(Configuration configuration, Map<String, String> environment) {
+    Points points =
+        Points.parse(
+            environment.get(Points.VARIABLE),
+            configuration.stack() != Configuration.Stack.PRODUCTION);
+    TemporalConnection temporal = new TemporalConnection(configuration.temporal());
+    try {
+      temporal.check();
+      return start(configuration, temporal, points);
+    } catch (RuntimeException exception) {
+      temporal.close();
+      throw exception;
+    }
+  }
+
+  private static Worker start(
+      Configuration configuration, TemporalConnection temporal, Points points) {
+    Map<String, Postgres> postgres = Adapters.postgres(configuration);
+    Map<String, Lake> lakes = Adapters.lakes(configuration);
+    Lake demoLake = Adapters.demoLake(configuration);
+    ReplicationSettings settings =
+        new ReplicationSettings(
+            postgres.get(configuration.state()),
+            postgres,
+            lakes,
+            demoLake,
+            Adapters.slack(configuration),
+            configuration.allowDemo(),
+            new Admission(
+                configuration.limits().maxAttempts(),
+                configuration.limits().tableTimeout().toSeconds(),
+                hasSearchAttributes(configuration, temporal)),
+            points);
+    prepareState(settings);
+    WorkerFactory factory =
+        WorkerFactory.newInstance(
+            temporal.client(),
+            WorkerFactoryOptions.newBuilder()
+                .setWorkerInterceptors(new FailureTranslation())
+                .build());
+    io.temporal.worker.Worker worker =
+        factory.newWorker(
+            configuration.temporal().taskQueue(),
+            WorkerOptions.newBuilder()
+                .setMaxHeartbeatThrottleInterval(HEARTBEATS)
+                .setDefaultHeartbeatThrottleInterval(HEARTBEATS)
+                .build());
+    worker.registerWorkflowImplementationTypes(
+        ReplicateWorkflow.class, ReplicateTableWorkflow.class);
+    worker.registerActivitiesImplementations(new RunSteps(settings), new TableSteps(settings));
+    factory.start();
+    LOG.info(
+        "worker polls task queue {} of {}, namespace {}",
+        configuration.temporal().taskQueue(),
+        configuration.temporal().address(),
+        configuration.temporal().namespace());
+    return new Worker(temporal, factory, postgres, lakes, demoLake);
+  }
+
+  /** Makes the schemas of the state; each run does so, too, so a passing fault is only told. */
+  private static void prepareState(ReplicationSettings settings) {
+    try {
+      settings.prepareState();
+    } catch (MillraceException exception) {
+      if (!exception.code().retryable()) {
+        throw exception;
+      }
+      LOG.warn("the state can't be reached yet: {}", exception.getMessage());
+    }
+  }
+
+  private static boolean hasSearchAttributes(
+      Configuration configuration, TemporalConnection temporal) {
+    Set<String> known = temporal.searchAttributes();
+    List<String> missing =
+        List.of(SearchAttribute.PIPELINE, SearchAttribute.TABLE, SearchAttribute.STATE).stream()
+            .map(SearchAttributeKey::getName)
+            .filter(name -> !known.contains(name))
+            .toList();
+    if (missing.isEmpty()) {
+      return true;
+    }
+    LOG.warn(
+        "runs can't be found by search attributes until they are added and workers restarted: temporal operator search-attribute create --namespace {} {}",
+        configuration.temporal().namespace(),
+        missing.stream()
+            .map(name -> "--name %s --type Keyword".formatted(name))
+            .collect(Collectors.joining(" ")));
+    return false;
+  }
+
+  /** Stops polling; steps at work stop soon and go on elsewhere, or with the next worker. */
+  @Override
+  public void close() {
+    factory.shutdownNow();
+    factory.awaitTermination(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    temporal.close();
+    lakes.values().forEach(Lake::close);
+    demoLake.close();
+    postgres.values().forEach(Postgres::close);
+  }
+}
