@@ -45,9 +45,9 @@ public enum ErrorCode {
   /** Rows read, rows encoded and rows in the footer are not the same number. */
   AUDIT_FAILED(false),
   /** An intent changed hands; another attempt or run decides it. */
-  INTENT_CONFLICT(true),
+  INTENT_CONFLICT(false),
   /** The staged object is gone, or another object has its name: the table is extracted again. */
-  STAGED_OBJECT_LOST(true),
+  STAGED_OBJECT_LOST(false),
   /** The watermark was moved by somebody else in the meantime. */
   WATERMARK_CONFLICT(false),
   /** Postgres can't be reached, or it ended the connection. */
@@ -72,6 +72,10 @@ public enum ErrorCode {
   RUN_OPEN(false),
   /** One or more tables of a run failed. */
   TABLES_FAILED(false),
+  /** A step took longer than its time limit, or its worker went away for too long. */
+  TIMEOUT(true),
+  /** Somebody cancelled or terminated it. */
+  CANCELLED(false),
   /** A part of the embedded stack could not be started. */
   STACK_FAILED(false),
   /** A fault in Millrace itself. */

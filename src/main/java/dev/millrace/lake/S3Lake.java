@@ -1,0 +1,558 @@
+package dev.millrace.lake;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.AwsSessionCredentials;
+import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
+import software.amazon.awssdk.awscore.exception.AwsServiceException;
+import software.amazon.awssdk.awscore.retry.AwsRetryStrategy;
+import software.amazon.awssdk.core.checksums.RequestChecksumCalculation;
+import software.amazon.awssdk.core.checksums.ResponseChecksumValidation;
+import software.amazon.awssdk.core.sync.RequestBody;
+import software.amazon.awssdk.http.apache5.Apache5HttpClient;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.S3ClientBuilder;
+import software.amazon.awssdk.services.s3.S3Configuration;
+import software.amazon.awssdk.services.s3.model.CompletedPart;
+import software.amazon.awssdk.services.s3.model.CreateMultipartUploadRequest;
+import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
+import software.amazon.awssdk.services.s3.model.MultipartUpload;
+import software.amazon.awssdk.services.s3.model.Part;
+import software.amazon.awssdk.services.s3.model.ServerSideEncryption;
+
+/**
+ * A lake in a bucket of S3, or of a store that speaks its language.
+ *
+ * <p>A staged object is a multipart upload that is not completed. Where the store has no {@code
+ * If-None-Match} for completing, a look just before it takes its place; between the two an object
+ * of somebody else could be replaced. Thread-safe.
+ */
+public final class S3Lake implements Lake {
+  /** Names the attempt in the metadata of an object. */
+  static final String ATTEMPT = "millrace-attempt";
+
+  private static final Logger LOGGER = LoggerFactory.getLogger(S3Lake.class);
+  private static final String CONTENT_TYPE = "application/vnd.apache.parquet";
+  private static final int ATTEMPTS = 3;
+  private static final int LOOKS = 4;
+  private static final int LEAST_PART = 5 << 20;
+  private static final Duration ATTEMPT_TIMEOUT = Duration.ofMinutes(1);
+  private static final Duration CALL_TIMEOUT = Duration.ofMinutes(3);
+  // S3 may work for minutes on many parts, and sends blanks meanwhile.
+  private static final Duration COMPLETE_TIMEOUT = Duration.ofMinutes(10);
+  private static final long SLOWEST_BYTES_PER_SECOND = 128 << 10;
+
+  private final S3LakeSettings settings;
+  private final boolean fixedCredentials;
+  private final S3Failures failures;
+  private final S3Client client;
+  private final ExecutorService senders;
+  private volatile boolean conditional = true;
+
+  /**
+   * Makes a lake; nothing is asked of the store yet.
+   *
+   * @param settings where the bucket is, and how to write there
+   */
+  public S3Lake(S3LakeSettings settings) {
+    this(settings, provider(settings.credentials()), settings.credentials() != null);
+  }
+
+  /** Makes a lake whose credentials come from a provider that may renew them. */
+  S3Lake(S3LakeSettings settings, AwsCredentialsProvider credentials) {
+    this(settings, credentials, false);
+  }
+
+  private S3Lake(
+      S3LakeSettings settings, AwsCredentialsProvider credentials, boolean fixedCredentials) {
+    this.settings = settings;
+    this.fixedCredentials = fixedCredentials;
+    this.failures = new S3Failures(settings, fixedCredentials);
+    this.client = client(settings, credentials);
+    AtomicInteger threads = new AtomicInteger();
+    // Each upload bounds its own share of these threads.
+    this.senders =
+        Executors.newCachedThreadPool(
+            work -> {
+              Thread thread =
+                  new Thread(work, "lake-" + settings.name() + "-" + threads.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+  }
+
+  private static AwsCredentialsProvider provider(Credentials credentials) {
+    if (credentials == null) {
+      return DefaultCredentialsProvider.builder().build();
+    }
+    return StaticCredentialsProvider.create(
+        credentials.sessionToken() == null
+            ? AwsBasicCredentials.create(credentials.accessKeyId(), credentials.secretAccessKey())
+            : AwsSessionCredentials.create(
+                credentials.accessKeyId(),
+                credentials.secretAccessKey(),
+                credentials.sessionToken()));
+  }
+
+  private static S3Client client(S3LakeSettings settings, AwsCredentialsProvider credentials) {
+    boolean always = settings.checksums() == Checksums.DEFAULT;
+    S3ClientBuilder builder =
+        S3Client.builder()
+            .region(Region.of(settings.region()))
+            .credentialsProvider(credentials)
+            .forcePathStyle(settings.pathStyle())
+            // Stores that refuse checksum trailers often refuse the chunked form of bodies, too.
+            .serviceConfiguration(S3Configuration.builder().chunkedEncodingEnabled(always).build())
+            .requestChecksumCalculation(
+                always
+                    ? RequestChecksumCalculation.WHEN_SUPPORTED
+                    : RequestChecksumCalculation.WHEN_REQUIRED)
+            .responseChecksumValidation(
+                always
+                    ? ResponseChecksumValidation.WHEN_SUPPORTED
+                    : ResponseChecksumValidation.WHEN_REQUIRED)
+            .httpClientBuilder(
+                Apache5HttpClient.builder()
+                    .maxConnections(100)
+                    .connectionTimeout(Duration.ofSeconds(10))
+                    .socketTimeout(ATTEMPT_TIMEOUT)
+                    .connectionAcquisitionTimeout(ATTEMPT_TIMEOUT)
+                    .tcpKeepAlive(true))
+            .overrideConfiguration(
+                configuration ->
+                    configuration
+                        .retryStrategy(
+                            AwsRetryStrategy.standardRetryStrategy().toBuilder()
+                                .maxAttempts(ATTEMPTS)
+                                .build())
+                        .apiCallAttemptTimeout(ATTEMPT_TIMEOUT)
+                        .apiCallTimeout(CALL_TIMEOUT));
+    if (settings.endpoint() != null) {
+      builder.endpointOverride(settings.endpoint());
+    }
+    return builder.build();
+  }
+
+  /** Returns the lake's name in the configuration. */
+  String name() {
+    return settings.name();
+  }
+
+  @Override
+  public String location() {
+    URI endpoint = settings.endpoint();
+    if (endpoint == null) {
+      return "s3://" + settings.bucket();
+    }
+    String port = endpoint.getPort() < 0 ? "" : ":" + endpoint.getPort();
+    return "s3://" + settings.bucket() + "@" + endpoint.getHost() + port;
+  }
+
+  @Override
+  public String prefix() {
+    return settings.prefix();
+  }
+
+  @Override
+  public String address(String key) {
+    return "s3://" + settings.bucket() + "/" + key;
+  }
+
+  @Override
+  public StagedUpload stage(String key, String attempt) {
+    return new S3Upload(this, key, attempt, create(key, attempt));
+  }
+
+  private String create(String key, String attempt) {
+    CreateMultipartUploadRequest.Builder request =
+        CreateMultipartUploadRequest.builder()
+            .bucket(settings.bucket())
+            .key(key)
+            .contentType(CONTENT_TYPE)
+            .metadata(Map.of(ATTEMPT, attempt));
+    switch (settings.encryption()) {
+      case NONE -> {}
+      case AES256 -> request.serverSideEncryption(ServerSideEncryption.AES256);
+      case KMS ->
+          request.serverSideEncryption(ServerSideEncryption.AWS_KMS).ssekmsKeyId(settings.kmsKey());
+    }
+    return call(
+        S3Operation.CREATE_UPLOAD,
+        key,
+        () -> client.createMultipartUpload(request.build()).uploadId());
+  }
+
+  /** Runs the work of an upload on one of the lake's threads. */
+  void execute(Runnable work) {
+    senders.execute(work);
+  }
+
+  /** Sends one part, and returns when the store has it. */
+  void sendPart(String key, String uploadId, int number, PartBuffer part) {
+    Duration attemptTimeout = ATTEMPT_TIMEOUT.plusSeconds(part.size() / SLOWEST_BYTES_PER_SECOND);
+    call(
+        S3Operation.UPLOAD_PART,
+        key,
+        () ->
+            client.uploadPart(
+                request ->
+                    request
+                        .bucket(settings.bucket())
+                        .key(key)
+                        .uploadId(uploadId)
+                        .partNumber(number)
+                        .overrideConfiguration(timeouts(attemptTimeout)),
+                RequestBody.fromContentProvider(part::open, part.size(), CONTENT_TYPE)));
+  }
+
+  private static AwsRequestOverrideConfiguration timeouts(Duration attempt) {
+    return AwsRequestOverrideConfiguration.builder()
+        .apiCallAttemptTimeout(attempt)
+        .apiCallTimeout(attempt.multipliedBy(ATTEMPTS))
+        .build();
+  }
+
+  @Override
+  public Publication publish(StagedObject object) {
+    for (int look = 1; look <= LOOKS; look++) {
+      Optional<Publication> seen = seen(object);
+      if (seen.isPresent()) {
+        return seen.get();
+      }
+      Optional<List<Part>> parts = parts(object.key(), object.uploadId());
+      if (parts.isEmpty()) {
+        // It may have been completed between the two looks.
+        return seen(object).orElse(Publication.GONE);
+      }
+      if (!whole(parts.get(), object.bytes())) {
+        // Nobody has seen it, and it can be written again: the safe way out.
+        LOGGER.warn(
+            "{} lacks parts of its {} bytes; it is thrown away.",
+            address(object.key()),
+            object.bytes());
+        abort(object.key(), object.uploadId());
+        return seen(object).orElse(Publication.GONE);
+      }
+      // Whatever this answers, the next look decides.
+      if (!complete(object, parts.get())) {
+        pause(look);
+      }
+    }
+    return seen(object)
+        .orElseThrow(
+            () ->
+                new MillraceException(
+                    ErrorCode.LAKE_UNAVAILABLE,
+                    "Lake %s: %s is not there after %d tries to complete its upload. It is tried again."
+                        .formatted(name(), address(object.key()), LOOKS)));
+  }
+
+  /** Looks whether an object has the key, and whether it is ours. */
+  private Optional<Publication> seen(StagedObject object) {
+    Optional<HeadObjectResponse> head = head(object.key());
+    if (head.isEmpty()) {
+      return Optional.empty();
+    }
+    if (!object.attempt().equals(head.get().metadata().get(ATTEMPT))) {
+      return Optional.of(Publication.TAKEN);
+    }
+    if (head.get().contentLength() != object.bytes()) {
+      throw new MillraceException(
+          ErrorCode.INTERNAL,
+          "Lake %s: %s has %d bytes instead of %d. Remove it, then run again."
+              .formatted(
+                  name(), address(object.key()), head.get().contentLength(), object.bytes()));
+    }
+    return Optional.of(Publication.PUBLISHED);
+  }
+
+  private Optional<HeadObjectResponse> head(String key) {
+    return call(
+        S3Operation.HEAD_OBJECT,
+        key,
+        () -> {
+          try {
+            return Optional.of(
+                client.headObject(request -> request.bucket(settings.bucket()).key(key)));
+          } catch (AwsServiceException e) {
+            if (e.statusCode() == 404) {
+              return Optional.empty();
+            }
+            throw e;
+          }
+        });
+  }
+
+  /** Returns the parts that the store has, in order, or nothing where there is no such upload. */
+  private Optional<List<Part>> parts(String key, String uploadId) {
+    return call(
+        S3Operation.LIST_PARTS,
+        key,
+        () -> {
+          try {
+            List<Part> parts = new ArrayList<>();
+            client
+                .listPartsPaginator(
+                    request -> request.bucket(settings.bucket()).key(key).uploadId(uploadId))
+                .stream()
+                .forEach(page -> parts.addAll(page.parts()));
+            return Optional.of(parts);
+          } catch (AwsServiceException e) {
+            if (gone(e)) {
+              return Optional.empty();
+            }
+            throw e;
+          }
+        });
+  }
+
+  private static boolean gone(AwsServiceException e) {
+    return S3Failures.code(e).equals("NoSuchUpload");
+  }
+
+  private static boolean whole(List<Part> parts, long bytes) {
+    long sum = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      if (parts.get(i).partNumber() != i + 1) {
+        return false;
+      }
+      sum += parts.get(i).size();
+    }
+    return sum == bytes;
+  }
+
+  /**
+   * Asks the store to complete an upload.
+   *
+   * @return whether the store said yes; only a look tells what came of it
+   */
+  private boolean complete(StagedObject object, List<Part> parts) {
+    List<CompletedPart> completed = parts.stream().map(S3Lake::completed).toList();
+    return call(
+        S3Operation.COMPLETE_UPLOAD,
+        object.key(),
+        () -> {
+          try {
+            client.completeMultipartUpload(
+                request ->
+                    request
+                        .bucket(settings.bucket())
+                        .key(object.key())
+                        .uploadId(object.uploadId())
+                        .ifNoneMatch(conditional ? "*" : null)
+                        .multipartUpload(upload -> upload.parts(completed))
+                        .overrideConfiguration(timeouts(COMPLETE_TIMEOUT)));
+            return true;
+          } catch (AwsServiceException e) {
+            if (e.statusCode() == 412 || e.statusCode() == 409 || gone(e)) {
+              LOGGER.info("{}: {}", address(object.key()), e.getMessage());
+              return false;
+            }
+            if (conditional && unknownCondition(e)) {
+              LOGGER.warn(
+                  "Lake {} has no If-None-Match for completing an upload; a look just before takes its place.",
+                  name());
+              conditional = false;
+              return false;
+            }
+            throw e;
+          }
+        });
+  }
+
+  private static boolean unknownCondition(AwsServiceException e) {
+    return e.statusCode() == 501 || S3Failures.code(e).equals("NotImplemented");
+  }
+
+  private static CompletedPart completed(Part part) {
+    return CompletedPart.builder()
+        .partNumber(part.partNumber())
+        .eTag(part.eTag())
+        .checksumCRC32(part.checksumCRC32())
+        .checksumCRC32C(part.checksumCRC32C())
+        .checksumCRC64NVME(part.checksumCRC64NVME())
+        .checksumSHA1(part.checksumSHA1())
+        .checksumSHA256(part.checksumSHA256())
+        .build();
+  }
+
+  private static void pause(int look) {
+    try {
+      Thread.sleep(100L << look);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new MillraceException(
+          ErrorCode.LAKE_UNAVAILABLE, "The publishing was interrupted. It is tried again.", e);
+    }
+  }
+
+  @Override
+  public boolean discard(StagedObject object) {
+    abort(object.key(), object.uploadId());
+    return head(object.key())
+        .map(head -> object.attempt().equals(head.metadata().get(ATTEMPT)))
+        .orElse(false);
+  }
+
+  @Override
+  public void discardLeftovers(String key, Set<String> kept) {
+    List<String> leftovers =
+        call(
+            S3Operation.LIST_UPLOADS,
+            key,
+            () ->
+                client
+                    .listMultipartUploadsPaginator(
+                        request -> request.bucket(settings.bucket()).prefix(key))
+                    .stream()
+                    .flatMap(page -> page.uploads().stream())
+                    .filter(upload -> upload.key().equals(key))
+                    .map(MultipartUpload::uploadId)
+                    .filter(upload -> !kept.contains(upload))
+                    .toList());
+    for (String leftover : leftovers) {
+      abort(key, leftover);
+    }
+  }
+
+  /** Aborts until the store no longer knows the upload: a part on its way can outlive an abort. */
+  private void abort(String key, String uploadId) {
+    for (int look = 1; look <= LOOKS; look++) {
+      call(
+          S3Operation.ABORT_UPLOAD,
+          key,
+          () -> {
+            try {
+              return client.abortMultipartUpload(
+                  request -> request.bucket(settings.bucket()).key(key).uploadId(uploadId));
+            } catch (AwsServiceException e) {
+              if (gone(e)) {
+                return null;
+              }
+              throw e;
+            }
+          });
+      if (parts(key, uploadId).isEmpty()) {
+        return;
+      }
+      pause(look);
+    }
+    throw new MillraceException(
+        ErrorCode.LAKE_UNAVAILABLE,
+        "Lake %s: the upload %s of %s is still open after %d aborts. It is tried again."
+            .formatted(name(), uploadId, address(key), LOOKS));
+  }
+
+  /**
+   * Aborts the upload of an attempt that has failed. A failure here is only logged: the attempt's
+   * own is the one to tell, and the next attempt throws leftovers away.
+   */
+  void abandon(String key, String uploadId) {
+    // The SDK sends nothing from an interrupted thread, and a cancelled attempt is one.
+    boolean interrupted = Thread.interrupted();
+    try {
+      abort(key, uploadId);
+    } catch (MillraceException e) {
+      LOGGER.warn("The upload {} of {} is left open: {}", uploadId, address(key), e.getMessage());
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public boolean exists(String key) {
+    return head(key).isPresent();
+  }
+
+  @Override
+  public void probe() {
+    String id = UUID.randomUUID().toString();
+    String key = prefix() + "_millrace_probe/" + id;
+    call(
+        S3Operation.LIST_UPLOADS,
+        key,
+        () ->
+            client.listMultipartUploads(
+                request -> request.bucket(settings.bucket()).prefix(key).maxUploads(1)));
+    switch (settings.encryption()) {
+      case NONE, AES256 -> abort(key, create(key, id));
+      case KMS -> probeKey(key, id);
+    }
+  }
+
+  /** Only a second part shows whether the key may be used for decrypting. */
+  private void probeKey(String key, String id) {
+    String uploadId = create(key, id);
+    StagedObject probe = new StagedObject(key, uploadId, id, LEAST_PART + 1L);
+    boolean staged = false;
+    try {
+      PartBuffer part = new PartBuffer(LEAST_PART);
+      part.fill(ByteBuffer.allocate(LEAST_PART));
+      sendPart(key, uploadId, 1, part);
+      part.reset(1);
+      part.fill(ByteBuffer.allocate(1));
+      sendPart(key, uploadId, 2, part);
+      if (publish(probe) != Publication.PUBLISHED) {
+        throw new MillraceException(
+            ErrorCode.LAKE_UNAVAILABLE,
+            "Lake %s: the probe %s was removed by somebody else. Try again."
+                .formatted(name(), address(key)));
+      }
+      staged = true;
+    } finally {
+      if (!staged) {
+        abandon(key, uploadId);
+      }
+    }
+    try {
+      call(
+          S3Operation.DELETE_OBJECT,
+          key,
+          () -> client.deleteObject(request -> request.bucket(settings.bucket()).key(key)));
+    } catch (MillraceException e) {
+      // Publishing needs no such right, so this is no reason to refuse the lake.
+      LOGGER.warn("The probe {} was not removed: {}", address(key), e.getMessage());
+    }
+  }
+
+  /** Sends a request; credentials that have just expired are asked for again where they can be. */
+  private <T> T call(S3Operation operation, String key, Supplier<T> request) {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return request.get();
+      } catch (RuntimeException e) {
+        if (fixedCredentials || attempt == ATTEMPTS || !S3Failures.expired(e)) {
+          throw failures.translate(e, operation, key);
+        }
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    senders.shutdown();
+    client.close();
+  }
+}

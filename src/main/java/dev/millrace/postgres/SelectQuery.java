@@ -1,0 +1,33 @@
+package dev.millrace.postgres;
+
+import dev.millrace.failure.MillraceException;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** The SELECT that a COPY reads. */
+public final class SelectQuery {
+  private SelectQuery() {}
+
+  /**
+   * Returns {@code SELECT "a", "b"::text AS "b" FROM "s"."t" WHERE …}.
+   *
+   * @param relation what is read; rows of its partitions and child tables are included
+   * @param columns columns of it, at least one, in the order in which they are to come
+   * @param condition SQL, or null for all rows
+   * @throws MillraceException with {@code NO_PRIVILEGE} when a column may not be read
+   */
+  public static String text(Relation relation, List<Column> columns, String condition) {
+    if (columns.isEmpty()) {
+      throw new IllegalArgumentException("no columns of " + relation.name());
+    }
+    relation.requireReadable(columns);
+    String list = columns.stream().map(SelectQuery::item).collect(Collectors.joining(", "));
+    String select = "SELECT " + list + " FROM " + Identifiers.quote(relation.name());
+    return condition == null ? select : select + " WHERE " + condition;
+  }
+
+  private static String item(Column column) {
+    String name = Identifiers.quote(column.name());
+    return column.asText() ? name + "::text AS " + name : name;
+  }
+}

@@ -1,0 +1,11 @@
+package dev.millrace.replication;
+
+/**
+ * What the worker's configuration means for a run; fixed when the run is admitted, so that the
+ * workflow stays deterministic.
+ *
+ * @param maxAttempts tries of {@code prepare} and {@code extract}
+ * @param tableTimeoutSeconds how long one step of a table may take with all its tries
+ * @param searchAttributes whether the namespace has the search attributes of Millrace
+ */
+public record Admission(int maxAttempts, long tableTimeoutSeconds, boolean searchAttributes) {}

@@ -1,0 +1,32 @@
+package dev.millrace.replication;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.lake.StagedObject;
+
+/**
+ * A window's rows, staged but not visible.
+ *
+ * @param staged the object; null when there were no rows
+ * @param rowsCopied rows that Postgres says it sent (COPY's command tag)
+ * @param rowsEncoded rows that were encoded
+ * @param rowsInFooter rows that the file's footer declares
+ * @param snapshot the Postgres snapshot they were read in; null in demo mode
+ */
+public record Extracted(
+    StagedObject staged, long rowsCopied, long rowsEncoded, long rowsInFooter, String snapshot) {
+
+  /**
+   * Compares the three counts.
+   *
+   * @throws MillraceException with {@code AUDIT_FAILED} when they differ
+   */
+  void audit(String table) {
+    if (rowsCopied != rowsEncoded || rowsEncoded != rowsInFooter) {
+      throw new MillraceException(
+          ErrorCode.AUDIT_FAILED,
+          "%s: Postgres sent %d rows, %d were encoded and the footer says %d; nothing was published, the next run copies the window again"
+              .formatted(table, rowsCopied, rowsEncoded, rowsInFooter));
+    }
+  }
+}

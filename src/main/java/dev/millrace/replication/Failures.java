@@ -1,0 +1,85 @@
+package dev.millrace.replication;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.Redactor;
+import io.temporal.failure.ApplicationFailure;
+import io.temporal.failure.CanceledFailure;
+import io.temporal.failure.TemporalFailure;
+import io.temporal.failure.TerminatedFailure;
+import io.temporal.failure.TimeoutFailure;
+
+/** Translates between failures of Millrace and of Temporal. Stateless. */
+final class Failures {
+  /** Longer messages are cut, so that a failure stays small in history. */
+  private static final int MOST_MESSAGE = 2_000;
+
+  private Failures() {}
+
+  /**
+   * Returns a failure for the workflow's history, with the code as its type. Its cause stays out:
+   * traces of drivers tell nothing that the message does not, and may tell too much.
+   */
+  static ApplicationFailure of(MillraceException exception) {
+    return ApplicationFailure.newBuilder()
+        .setType(exception.code().name())
+        .setMessage(cut(exception.getMessage()))
+        .setNonRetryable(!exception.code().retryable())
+        .build();
+  }
+
+  /** Returns a failure for an exception that nobody expected. */
+  static ApplicationFailure unexpected(Throwable exception) {
+    return ApplicationFailure.newBuilder()
+        .setType(ErrorCode.INTERNAL.name())
+        .setMessage(cut(Redactor.redact(exception.toString())))
+        .build();
+  }
+
+  /** Returns the code and message of what made a step of a workflow fail. */
+  static TableFailure describe(String table, Throwable failure) {
+    Throwable deepest = failure;
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      deepest = cause;
+      if (cause instanceof ApplicationFailure) {
+        break;
+      }
+    }
+    return new TableFailure(table, codeOf(deepest), cut(messageOf(deepest)));
+  }
+
+  private static String codeOf(Throwable failure) {
+    if (failure instanceof ApplicationFailure application) {
+      return application.getType();
+    }
+    if (failure instanceof TimeoutFailure) {
+      return ErrorCode.TIMEOUT.name();
+    }
+    if (failure instanceof CanceledFailure || failure instanceof TerminatedFailure) {
+      return ErrorCode.CANCELLED.name();
+    }
+    if (failure instanceof MillraceException exception) {
+      return exception.code().name();
+    }
+    return ErrorCode.INTERNAL.name();
+  }
+
+  private static String messageOf(Throwable failure) {
+    if (failure instanceof TimeoutFailure timeout) {
+      return "no answer in time (%s); the last worker may have died or be overloaded"
+          .formatted(timeout.getTimeoutType());
+    }
+    if (failure instanceof CanceledFailure || failure instanceof TerminatedFailure) {
+      return "somebody cancelled or terminated it; the watermark is where it was";
+    }
+    String message =
+        failure instanceof TemporalFailure temporal
+            ? temporal.getOriginalMessage()
+            : failure.getMessage();
+    return message == null ? failure.getClass().getSimpleName() : message;
+  }
+
+  private static String cut(String message) {
+    return message.length() <= MOST_MESSAGE ? message : message.substring(0, MOST_MESSAGE) + "…";
+  }
+}

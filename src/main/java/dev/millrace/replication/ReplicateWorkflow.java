@@ -1,0 +1,384 @@
+package dev.millrace.replication;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.millrace.control.RunId;
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import io.temporal.activity.ActivityCancellationType;
+import io.temporal.activity.ActivityOptions;
+import io.temporal.api.enums.v1.ParentClosePolicy;
+import io.temporal.common.RetryOptions;
+import io.temporal.common.SearchAttributes;
+import io.temporal.common.converter.RawValue;
+import io.temporal.failure.ApplicationFailure;
+import io.temporal.failure.CanceledFailure;
+import io.temporal.failure.TemporalFailure;
+import io.temporal.workflow.Async;
+import io.temporal.workflow.CancellationScope;
+import io.temporal.workflow.ChildWorkflowCancellationType;
+import io.temporal.workflow.ChildWorkflowOptions;
+import io.temporal.workflow.Promise;
+import io.temporal.workflow.Workflow;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import org.slf4j.Logger;
+
+/** One run: its turn, its tables, its end. */
+public final class ReplicateWorkflow implements Replicate {
+  /** Longer lists of failed tables end in a count. */
+  private static final int MOST_FAILURE_TEXT = 8_000;
+
+  private static final Duration LONGEST_RUN = Duration.ofDays(365);
+
+  private final Logger log = Workflow.getLogger(ReplicateWorkflow.class);
+
+  private final RunActivities steps =
+      Workflow.newActivityStub(
+          RunActivities.class,
+          ActivityOptions.newBuilder()
+              .setStartToCloseTimeout(Duration.ofMinutes(1))
+              .setRetryOptions(
+                  RetryOptions.newBuilder()
+                      .setInitialInterval(Duration.ofSeconds(1))
+                      .setMaximumInterval(Duration.ofSeconds(30))
+                      .build())
+              .build());
+
+  private final RunActivities lease =
+      Workflow.newActivityStub(
+          RunActivities.class,
+          ActivityOptions.newBuilder()
+              .setSummary("lease")
+              .setStartToCloseTimeout(LONGEST_RUN)
+              .setHeartbeatTimeout(Duration.ofSeconds(30))
+              .setCancellationType(ActivityCancellationType.TRY_CANCEL)
+              .setRetryOptions(
+                  RetryOptions.newBuilder().setMaximumInterval(Duration.ofSeconds(10)).build())
+              .build());
+
+  private ObjectNode argument;
+  private ReplicateInput input;
+  private String runId;
+  private Admission admission;
+
+  private int next;
+  private int running;
+  private int succeeded;
+  private int failedTables;
+  private boolean closed;
+
+  @Override
+  public RunResult replicate(RawValue raw, RawValue unexpected) {
+    Continuation continuation;
+    try {
+      argument = ReplicateInputParser.object(Arguments.only(raw, unexpected));
+      continuation =
+          Continuation.take(
+              argument, Workflow.getInfo().getContinuedExecutionRunId().orElse(null));
+      input = ReplicateInputParser.parse(argument);
+    } catch (MillraceException exception) {
+      throw Failures.of(exception);
+    }
+    try {
+      return run(continuation);
+    } catch (CanceledFailure cancelled) {
+      throw cancelled;
+    } catch (TemporalFailure failure) {
+      tellFailure(failure);
+      throw failure;
+    }
+  }
+
+  private RunResult run(Continuation continuation) {
+    admission =
+        steps.admit(
+            new RunActivities.Request(
+                input.demo(), input.source(), input.lake(), input.notifySlack()));
+    runId = continuation == null ? newRunId() : continuation.runId();
+    if (admission.searchAttributes()) {
+      Workflow.upsertTypedSearchAttributes(
+          SearchAttribute.PIPELINE.valueSet(input.pipeline().name()),
+          SearchAttribute.STATE.valueSet("queued"));
+    }
+    Workflow.upsertMemo(
+        Map.of(
+            "pipeline", input.pipeline().name(), "run_id", runId, "tables", input.tables().size()));
+    try {
+      return inTurn(continuation);
+    } catch (TemporalFailure failure) {
+      if (!closed) {
+        closeAfter(failure);
+      }
+      throw failure;
+    }
+  }
+
+  private String newRunId() {
+    return RunId.of(
+        Instant.ofEpochMilli(Workflow.currentTimeMillis()),
+        input.pipeline(),
+        Workflow.newRandom().nextInt());
+  }
+
+  private RunResult inTurn(Continuation continuation) {
+    Instant instant;
+    if (continuation == null) {
+      show("queued: waiting for the turn of pipeline " + input.pipeline());
+      steps.takeTurn(
+          new RunActivities.Turn(
+              input.pipeline().name(),
+              runId,
+              Workflow.getInfo().getWorkflowId(),
+              Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis())
+                  .toString()));
+      instant = Instant.ofEpochMilli(Workflow.currentTimeMillis());
+    } else {
+      instant = Instant.parse(continuation.instant());
+      next = continuation.next();
+      succeeded = continuation.succeeded();
+      failedTables = continuation.failed();
+    }
+    state("running");
+    copyUnderLease(instant);
+    if (next < input.tables().size()) {
+      continueAsNew(instant);
+    }
+    return end(close());
+  }
+
+  private void copyUnderLease(Instant instant) {
+    Holding holding = new Holding();
+    CancellationScope holdingScope =
+        Workflow.newCancellationScope(
+            () ->
+                holding.promise =
+                    Async.procedure(lease::holdLease, input.pipeline().name(), runId));
+    holdingScope.run();
+    CancellationScope tables = Workflow.newCancellationScope(() -> copyTables(instant));
+    holding.promise.handle(
+        (nothing, failure) -> {
+          if (failure != null && !(failure.getCause() instanceof CanceledFailure)) {
+            holding.failure = failure;
+            tables.cancel("the lease is lost");
+          }
+          return null;
+        });
+    try {
+      tables.run();
+    } catch (CanceledFailure cancelled) {
+      Workflow.newDetachedCancellationScope(() -> Workflow.await(() -> running == 0)).run();
+      if (holding.failure != null) {
+        throw lost(holding.failure);
+      }
+      throw cancelled;
+    } finally {
+      holdingScope.cancel();
+    }
+  }
+
+  /** What the lease's activity came to. */
+  private static final class Holding {
+    private Promise<Void> promise;
+    private RuntimeException failure;
+  }
+
+  private static ApplicationFailure lost(RuntimeException failure) {
+    TableFailure described = Failures.describe("", failure);
+    return ApplicationFailure.newBuilder()
+        .setType(described.code())
+        .setMessage(described.message())
+        .setNonRetryable(true)
+        .build();
+  }
+
+  /** Starts tables in their order until all are done, or until the history is long enough. */
+  private void copyTables(Instant instant) {
+    while (next < input.tables().size() && !Workflow.getInfo().isContinueAsNewSuggested()) {
+      Workflow.await(() -> running < input.parallel());
+      start(next, instant);
+      next++;
+      showProgress();
+    }
+    Workflow.await(() -> running == 0);
+  }
+
+  private void start(int position, Instant instant) {
+    TableRequest table = input.tables().get(position);
+    running++;
+    // A workflow thread of its own: what happens when a child ends may wait for an activity.
+    Async.procedure(() -> copyTable(position, instant, table));
+  }
+
+  private void copyTable(int position, Instant instant, TableRequest table) {
+    String name = table.name().toString();
+    try {
+      Workflow.newUntypedChildWorkflowStub(ReplicateTable.TYPE, childOptions(name))
+          .execute(TableResult.class, task(position, instant, table));
+      succeeded++;
+    } catch (TemporalFailure failure) {
+      failedTables++;
+      TableFailure described = Failures.describe(name, failure);
+      log.warn("{} failed: {} {}", name, described.code(), described.message());
+      Workflow.newDetachedCancellationScope(
+              () ->
+                  steps.recordFailure(
+                      input.pipeline().name(), runId, position, table.name(), described))
+          .run();
+    } finally {
+      running--;
+      showProgress();
+    }
+  }
+
+  private ChildWorkflowOptions childOptions(String table) {
+    ChildWorkflowOptions.Builder options =
+        ChildWorkflowOptions.newBuilder()
+            .setWorkflowId(Workflow.getInfo().getWorkflowId() + "/" + table)
+            .setStaticSummary(table)
+            .setMemo(
+                Map.of("pipeline", input.pipeline().name(), "table", table, "run_id", runId))
+            .setParentClosePolicy(ParentClosePolicy.PARENT_CLOSE_POLICY_REQUEST_CANCEL)
+            .setCancellationType(ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED);
+    if (admission.searchAttributes()) {
+      options.setTypedSearchAttributes(
+          SearchAttributes.newBuilder()
+              .set(SearchAttribute.PIPELINE, input.pipeline().name())
+              .set(SearchAttribute.TABLE, table)
+              .set(SearchAttribute.STATE, "running")
+              .build());
+    }
+    return options.build();
+  }
+
+  private TableTask task(int position, Instant instant, TableRequest table) {
+    return new TableTask(
+        input.pipeline().name(),
+        runId,
+        position,
+        instant.toString(),
+        input.demo(),
+        input.source(),
+        input.lake(),
+        table,
+        input.lag().toString(),
+        input.keyTimeZone().getId(),
+        input.nullKeys(),
+        input.spikeFactor(),
+        input.notifySlack(),
+        admission);
+  }
+
+  private void continueAsNew(Instant instant) {
+    Continuation continuation =
+        new Continuation(
+            runId,
+            instant.toString(),
+            next,
+            succeeded,
+            failedTables,
+            Workflow.getInfo().getRunId());
+    Workflow.continueAsNew(continuation.putInto(argument));
+  }
+
+  /** Lets go of the lease though the run fails; the first failure is the one to tell. */
+  private void closeAfter(TemporalFailure failure) {
+    try {
+      close();
+    } catch (TemporalFailure second) {
+      log.warn(
+          "run {} could not be closed, its lease expires by itself: {}",
+          runId,
+          Failures.describe("", second).message());
+      failure.addSuppressed(second);
+    }
+  }
+
+  private RunResult close() {
+    closed = true;
+    RunActivities closing =
+        Workflow.newActivityStub(
+            RunActivities.class,
+            ActivityOptions.newBuilder()
+                .setSummary("close")
+                .setStartToCloseTimeout(Duration.ofMinutes(1))
+                .setScheduleToCloseTimeout(Duration.ofSeconds(admission.tableTimeoutSeconds()))
+                .setRetryOptions(
+                    RetryOptions.newBuilder().setMaximumInterval(Duration.ofSeconds(30)).build())
+                .build());
+    RunActivities.Closing request =
+        new RunActivities.Closing(
+            input.pipeline().name(), runId, input.demo(), input.tables().size());
+    Result result = new Result();
+    Workflow.newDetachedCancellationScope(() -> result.run = closing.close(request)).run();
+    state(result.run.status());
+    return result.run;
+  }
+
+  /** What closing the run returned. */
+  private static final class Result {
+    private RunResult run;
+  }
+
+  private RunResult end(RunResult result) {
+    show(result.summary());
+    log.info("{}", result.summary());
+    if (result.failed() == 0) {
+      return result;
+    }
+    throw ApplicationFailure.newBuilder()
+        .setType(ErrorCode.TABLES_FAILED.name())
+        .setMessage(result.summary() + ": " + causes(result))
+        .setDetails(result)
+        .setNonRetryable(true)
+        .build();
+  }
+
+  private static String causes(RunResult result) {
+    StringBuilder text = new StringBuilder();
+    for (TableFailure failure : result.failures()) {
+      String cause =
+          "%s%s %s: %s"
+              .formatted(
+                  text.isEmpty() ? "" : "; ", failure.table(), failure.code(), failure.message());
+      if (text.length() + cause.length() > MOST_FAILURE_TEXT) {
+        return text + "; and others, see " + result.more();
+      }
+      text.append(cause);
+    }
+    return text.toString();
+  }
+
+  private void tellFailure(TemporalFailure failure) {
+    TableFailure described = Failures.describe("", failure);
+    log.warn("run {} failed: {} {}", runId, described.code(), described.message());
+    boolean alertable = !described.code().equals(ErrorCode.SLACK_NOT_CONFIGURED.name());
+    if (input.notifySlack() && alertable) {
+      Alert.send(
+          "Millrace pipeline %s: workflow %s, run %s failed. Tables that failed keep their watermark and are copied by the next run. %s %s"
+              .formatted(
+                  input.pipeline(),
+                  Workflow.getInfo().getWorkflowId(),
+                  runId == null ? "(not begun)" : runId,
+                  described.code(),
+                  described.message()));
+    }
+  }
+
+  private void state(String state) {
+    if (admission.searchAttributes()) {
+      Workflow.upsertTypedSearchAttributes(SearchAttribute.STATE.valueSet(state));
+    }
+  }
+
+  private void showProgress() {
+    show(
+        "%d of %d tables done, %d failed, %d at work"
+            .formatted(succeeded, input.tables().size(), failedTables, running));
+  }
+
+  private void show(String details) {
+    Workflow.setCurrentDetails(
+        "**%s%s** %s".formatted(input.demo() ? "DEMO " : "", input.pipeline(), details));
+  }
+}

@@ -1,0 +1,60 @@
+package dev.millrace.replication;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.Points;
+import dev.millrace.lake.Lake;
+import dev.millrace.notify.Slack;
+import dev.millrace.postgres.Postgres;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What the worker's configuration gives to the activities.
+ *
+ * @param state where Millrace keeps its own memory
+ * @param sources Postgres connections by name
+ * @param lakes lakes by name
+ * @param demoLake where demo mode writes
+ * @param slack where alerts go
+ * @param allowDemo whether demo mode may run
+ * @param admission limits of the configuration, and what the namespace has
+ * @param points where tests stop the process
+ */
+public record ReplicationSettings(
+    Postgres state,
+    Map<String, Postgres> sources,
+    Map<String, Lake> lakes,
+    Lake demoLake,
+    Optional<Slack> slack,
+    boolean allowDemo,
+    Admission admission,
+    Points points) {
+  public ReplicationSettings {
+    sources = Map.copyOf(sources);
+    lakes = Map.copyOf(lakes);
+  }
+
+  Postgres source(TableTask task) {
+    return task.demo() ? state : named(sources, task.source(), "source", "postgres");
+  }
+
+  Lake lake(TableTask task) {
+    return task.demo() ? demoLake : named(lakes, task.lake(), "lake", "lakes");
+  }
+
+  static <T> T named(Map<String, T> configured, String name, String field, String setting) {
+    T found = configured.get(name);
+    if (found == null) {
+      throw new MillraceException(
+          ErrorCode.UNKNOWN_CONNECTION,
+          "%s '%s' is not in the worker's configuration; %s has %s"
+              .formatted(
+                  field,
+                  name,
+                  setting,
+                  configured.isEmpty() ? "nothing" : String.join(", ", configured.keySet().stream().sorted().toList())));
+    }
+    return found;
+  }
+}

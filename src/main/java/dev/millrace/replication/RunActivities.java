@@ -1,0 +1,58 @@
+package dev.millrace.replication;
+
+import dev.millrace.postgres.TableName;
+import io.temporal.activity.ActivityInterface;
+
+/** What a run does beside its tables. Errors: {@code ApplicationFailure} with a code as type. */
+@ActivityInterface(namePrefix = "Run")
+public interface RunActivities {
+
+  /**
+   * What a run wants of the worker's configuration.
+   *
+   * @param demo whether it is a demo run
+   * @param source the configured Postgres connection; null in demo mode
+   * @param lake the configured lake; null in demo mode
+   * @param notifySlack whether a webhook is needed
+   */
+  record Request(boolean demo, String source, String lake, boolean notifySlack) {}
+
+  /**
+   * A run that wants its turn.
+   *
+   * @param pipeline its pipeline
+   * @param runId its id
+   * @param workflowId its workflow
+   * @param startedAt when the workflow started, an ISO-8601 instant
+   */
+  record Turn(String pipeline, String runId, String workflowId, String startedAt) {}
+
+  /**
+   * What tells the run's end.
+   *
+   * @param pipeline its pipeline
+   * @param runId its id
+   * @param demo whether it is a demo run
+   * @param tables tables that were asked for
+   */
+  record Closing(String pipeline, String runId, boolean demo, int tables) {}
+
+  /** Checks the request against the configuration. */
+  Admission admit(Request request);
+
+  /** Takes the lease; fails with {@code QUEUED}, to be asked again, while it is not our turn. */
+  void takeTurn(Turn turn);
+
+  /** Renews the lease until it is cancelled; fails with {@code LEASE_LOST}. */
+  void holdLease(String pipeline, String runId);
+
+  /** Records that a table failed. */
+  void recordFailure(
+      String pipeline, String runId, int position, TableName table, TableFailure failure);
+
+  /** Releases the lease, or the place in the queue, and returns the run's result. */
+  RunResult close(Closing closing);
+
+  /** Posts a text to Slack. */
+  void alert(String text);
+}

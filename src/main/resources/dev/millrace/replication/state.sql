@@ -1,0 +1,99 @@
+-- What Millrace remembers of each table: how far it is, what it compares with, and where both ends are.
+CREATE TABLE IF NOT EXISTS millrace.table_state (
+    pipeline TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    seed_key TEXT NOT NULL,
+    watermark TEXT,
+    baseline BIGINT,
+    key_column TEXT NOT NULL,
+    key_kind TEXT NOT NULL,
+    system_identifier TEXT NOT NULL,
+    database_name TEXT NOT NULL,
+    table_oid BIGINT NOT NULL,
+    lake TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    -- The snapshot in which the last window was read (pg_current_snapshot).
+    snapshot TEXT,
+    run_id TEXT,
+    updated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (pipeline, schema_name, table_name)
+);
+
+-- One folder of a lake belongs to one table of one pipeline.
+CREATE TABLE IF NOT EXISTS millrace.folder (
+    lake TEXT NOT NULL,
+    folder TEXT NOT NULL,
+    pipeline TEXT NOT NULL,
+    PRIMARY KEY (lake, folder)
+);
+
+-- Names of objects that are being staged; a row goes when its object is published or given up.
+CREATE TABLE IF NOT EXISTS millrace.reservation (
+    lake TEXT NOT NULL,
+    object_key TEXT NOT NULL,
+    pipeline TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    attempt TEXT NOT NULL,
+    upload_id TEXT,
+    reserved_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (lake, object_key)
+);
+CREATE INDEX IF NOT EXISTS reservation_table
+    ON millrace.reservation (pipeline, schema_name, table_name);
+
+-- At most one per pipeline and table: only its upload is ever completed.
+CREATE TABLE IF NOT EXISTS millrace.intent (
+    pipeline TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    attempt TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    lake TEXT NOT NULL,
+    object_key TEXT NOT NULL,
+    upload_id TEXT NOT NULL,
+    bytes BIGINT NOT NULL,
+    rows BIGINT NOT NULL,
+    low TEXT,
+    high TEXT NOT NULL,
+    snapshot TEXT,
+    null_keys BIGINT NOT NULL,
+    spike BOOLEAN NOT NULL,
+    baseline BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    inserted_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (pipeline, schema_name, table_name)
+);
+
+-- What each run did to each table.
+CREATE TABLE IF NOT EXISTS millrace.table_result (
+    run_id TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    pipeline TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    low TEXT,
+    high TEXT,
+    rows BIGINT NOT NULL DEFAULT 0,
+    bytes BIGINT NOT NULL DEFAULT 0,
+    object TEXT,
+    initial_load BOOLEAN NOT NULL DEFAULT false,
+    baseline BIGINT NOT NULL DEFAULT 0,
+    spike BOOLEAN NOT NULL DEFAULT false,
+    null_keys BIGINT NOT NULL DEFAULT 0,
+    code TEXT,
+    message TEXT,
+    finished_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    PRIMARY KEY (run_id, schema_name, table_name)
+);
+CREATE INDEX IF NOT EXISTS table_result_table
+    ON millrace.table_result (pipeline, schema_name, table_name, finished_at);
+CREATE INDEX IF NOT EXISTS table_result_age ON millrace.table_result (finished_at);
+
+CREATE OR REPLACE VIEW millrace.watermark AS
+    SELECT pipeline, schema_name, table_name, seed_key, watermark AS value
+    FROM millrace.table_state
+    WHERE watermark IS NOT NULL;

@@ -1,0 +1,235 @@
+package dev.millrace.postgres;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.ColumnType.Wire;
+import dev.millrace.testing.TestPostgres;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.assertj.core.api.AbstractThrowableAssert;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+class CatalogueIT {
+  private static String database;
+  private static Postgres postgres;
+  private static Postgres reader;
+
+  @BeforeAll
+  static void connect() {
+    database = TestPostgres.createDatabase();
+    TestPostgres.execute("postgres", "CREATE ROLE catalogue_reader LOGIN");
+    postgres = TestPostgres.connect(database);
+    reader = new Postgres(TestPostgres.settings(database, "catalogue_reader"));
+  }
+
+  @AfterAll
+  static void close() {
+    postgres.close();
+    reader.close();
+  }
+
+  private static Relation relation(Postgres as, String name) {
+    return as.read(c -> new Catalogue().relation(c, TableName.parse(name)));
+  }
+
+  private static AbstractThrowableAssert<?, ?> assertFails(
+      Postgres as, String name, ErrorCode code) {
+    return assertThatThrownBy(() -> relation(as, name))
+        .isInstanceOfSatisfying(MillraceException.class, e -> assertThat(e.code()).isEqualTo(code));
+  }
+
+  private static void execute(String sql) {
+    TestPostgres.execute(database, sql);
+  }
+
+  @Test
+  void typesComeFromTheCatalogueAndDomainsFromTheirBase() {
+    execute(
+        """
+        CREATE TYPE mood AS ENUM ('sad', 'ok');
+        CREATE DOMAIN price AS numeric(12,2) CHECK (VALUE >= 0);
+        CREATE DOMAIN net_price AS price NOT NULL;
+        CREATE DOMAIN moods AS mood;
+        CREATE DOMAIN tags AS text[];
+        CREATE TABLE kinds (
+          a int2 NOT NULL, b int4, c int8, d float4, e float8, f numeric(32,16), g text,
+          h varchar(3), i char(4), j name, k bool, l bytea, m uuid, n json, o jsonb, p date,
+          q time(3), r timestamp, s timestamptz, t mood, u net_price, v moods)""");
+    assertThat(relation(postgres, "public.kinds").columns())
+        .extracting(c -> c.name() + " " + c.type().wire() + " " + c.kind() + " " + c.asText())
+        .containsExactly(
+            "a INT2 PLAIN false",
+            "b INT4 PLAIN false",
+            "c INT8 PLAIN false",
+            "d FLOAT4 PLAIN false",
+            "e FLOAT8 PLAIN false",
+            "f NUMERIC PLAIN false",
+            "g TEXT PLAIN false",
+            "h TEXT PLAIN false",
+            "i TEXT PLAIN false",
+            "j TEXT PLAIN false",
+            "k BOOL PLAIN false",
+            "l BYTEA PLAIN false",
+            "m UUID PLAIN false",
+            "n TEXT JSON false",
+            "o JSONB JSON false",
+            "p DATE PLAIN false",
+            "q TIME PLAIN false",
+            "r TIMESTAMP PLAIN false",
+            "s TIMESTAMPTZ PLAIN false",
+            "t TEXT ENUM false",
+            "u NUMERIC PLAIN false",
+            "v TEXT ENUM false");
+    Relation kinds = relation(postgres, "public.kinds");
+    assertThat(kinds.column("f").orElseThrow().type())
+        .isEqualTo(new ColumnType(Wire.NUMERIC, 32, 16, "numeric(32,16)"));
+    assertThat(kinds.column("u").orElseThrow().type())
+        .isEqualTo(new ColumnType(Wire.NUMERIC, 12, 2, "public.net_price"));
+    assertThat(kinds.column("a").orElseThrow().nullable()).isFalse();
+    assertThat(kinds.column("b").orElseThrow().nullable()).isTrue();
+    assertThat(kinds.column("nobody")).isEmpty();
+  }
+
+  @Test
+  void typesWithoutAParquetTypeAreReadAsText() {
+    execute(
+        """
+        CREATE TYPE pair AS (x int4, y int4);
+        CREATE DOMAIN tag_list AS text[];
+        CREATE TABLE texts (
+          a int4[], b interval, c inet, d int4range, e pair, f timetz, g money, h xml, i bit(3),
+          j numeric, k numeric(39,0), l numeric(3,-2), m numeric(2,4), n "char", o tag_list, p oid)""");
+    assertThat(relation(postgres, "public.texts").columns())
+        .allSatisfy(
+            column -> {
+              assertThat(column.asText()).as(column.name()).isTrue();
+              assertThat(column.type().wire()).as(column.name()).isEqualTo(Wire.TEXT);
+            });
+  }
+
+  @Test
+  void generatedAndIdentityColumnsAreThereDroppedOnesAreNot() {
+    execute(
+        """
+        CREATE TABLE grown (
+          id int8 GENERATED ALWAYS AS IDENTITY, gone text, twice int8 GENERATED ALWAYS AS (7 * 2) STORED);
+        ALTER TABLE grown DROP COLUMN gone""");
+    assertThat(relation(postgres, "public.grown").columns())
+        .extracting(Column::name)
+        .containsExactly("id", "twice");
+  }
+
+  @Test
+  void aTableMayHave1600Columns() {
+    execute(
+        IntStream.rangeClosed(1, 1600)
+            .mapToObj(i -> "c" + i + " int4")
+            .collect(Collectors.joining(", ", "CREATE TABLE wide (", ")")));
+    assertThat(relation(postgres, "public.wide").columns()).hasSize(1600);
+  }
+
+  @Test
+  void kindsThatCanBeReadAreToldFromThoseThatCanNot() {
+    execute(
+        """
+        CREATE TABLE plain (id int4 PRIMARY KEY);
+        CREATE TABLE parted (id int4) PARTITION BY RANGE (id);
+        CREATE VIEW shown AS SELECT id FROM plain;
+        CREATE MATERIALIZED VIEW kept AS SELECT id FROM plain;
+        CREATE SEQUENCE counter;
+        CREATE TYPE composed AS (x int4)""");
+    assertThat(relation(postgres, "public.plain").kind()).isEqualTo(Relation.Kind.TABLE);
+    assertThat(relation(postgres, "public.parted").kind())
+        .isEqualTo(Relation.Kind.PARTITIONED_TABLE);
+    assertThat(relation(postgres, "public.shown").kind()).isEqualTo(Relation.Kind.VIEW);
+    assertThat(relation(postgres, "public.kept").kind()).isEqualTo(Relation.Kind.MATERIALIZED_VIEW);
+    assertFails(postgres, "public.counter", ErrorCode.TABLE_MISSING)
+        .hasMessageContaining("a sequence");
+    assertFails(postgres, "public.plain_pkey", ErrorCode.TABLE_MISSING)
+        .hasMessageContaining("an index");
+    assertFails(postgres, "public.composed", ErrorCode.TABLE_MISSING)
+        .hasMessageContaining("a composite type");
+  }
+
+  @Test
+  void aMissingTableIsNamedWithWhatMayHaveBeenMeant() {
+    execute("CREATE SCHEMA \"Lager Süd\"; CREATE TABLE \"Lager Süd\".\"Shipment\" (id int4)");
+    assertFails(postgres, "public.shipment", ErrorCode.TABLE_MISSING)
+        .hasMessage(
+            "table public.shipment does not exist; did you mean \"Lager Süd\".\"Shipment\"?");
+    assertFails(postgres, "public.nothing_like_it", ErrorCode.TABLE_MISSING)
+        .hasMessage("table public.nothing_like_it does not exist");
+  }
+
+  @Test
+  void rightsThatAreMissingAreNamed() {
+    execute(
+        """
+        CREATE SCHEMA closed; CREATE TABLE closed.t (id int4);
+        CREATE TABLE secret (id int4);
+        CREATE TABLE half (id int4, salary int4, name text);
+        GRANT SELECT (id, name) ON half TO catalogue_reader""");
+    assertFails(reader, "closed.t", ErrorCode.NO_PRIVILEGE).hasMessageContaining("\"closed\"");
+    assertFails(reader, "public.secret", ErrorCode.NO_PRIVILEGE)
+        .hasMessageContaining("public.secret");
+
+    Relation half = relation(reader, "public.half");
+    assertThat(half.unreadable()).containsExactly("salary");
+    assertThatThrownBy(() -> SelectQuery.text(half, half.columns(), null))
+        .isInstanceOfSatisfying(
+            MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NO_PRIVILEGE))
+        .hasMessageContaining("\"salary\"")
+        .hasMessageContaining("public.half");
+    List<Column> rest = half.columns().stream().filter(c -> !c.name().equals("salary")).toList();
+    assertThat(SelectQuery.text(half, rest, "\"id\" > 3"))
+        .isEqualTo("SELECT \"id\", \"name\" FROM \"public\".\"half\" WHERE \"id\" > 3");
+  }
+
+  @Test
+  void rowsThatAPolicyHidesAreAFailure() {
+    execute(
+        """
+        CREATE TABLE policed (id int4); INSERT INTO policed VALUES (1), (2);
+        ALTER TABLE policed ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY few ON policed USING (id = 1);
+        GRANT SELECT ON policed TO catalogue_reader""");
+    Relation policed = relation(reader, "public.policed");
+    String select = SelectQuery.text(policed, policed.columns(), null);
+    assertThatThrownBy(() -> reader.read(c -> reader.copy(c, select, (data, offset, length) -> {})))
+        .isInstanceOfSatisfying(
+            MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.ROWS_HIDDEN))
+        .hasMessageContaining("policed")
+        .hasMessageContaining("BYPASSRLS");
+  }
+
+  @Test
+  void onlyAnIndexThatServesTheWholeColumnCounts() {
+    execute(
+        """
+        CREATE TABLE indexed (a int4, b int4, c int4, d int4);
+        CREATE INDEX ON indexed (a, b);
+        CREATE INDEX ON indexed (c) WHERE d > 0;
+        CREATE INDEX ON indexed USING hash (d)""");
+    Relation indexed = relation(postgres, "public.indexed");
+    assertThat(List.of("a", "b", "c", "d"))
+        .filteredOn(
+            column ->
+                postgres.<Boolean>read(
+                    c -> new Catalogue().hasIndexStartingWith(c, indexed, column)))
+        .containsExactly("a");
+  }
+
+  @Test
+  void anyUserMayAskForTheSourcesIdentity() {
+    String expected =
+        TestPostgres.query(database, "SELECT system_identifier FROM pg_control_system()");
+    assertThat(reader.<SourceIdentity>read(c -> new Catalogue().identity(c)))
+        .isEqualTo(new SourceIdentity(Long.parseLong(expected), database));
+  }
+}

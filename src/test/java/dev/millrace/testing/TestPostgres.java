@@ -1,0 +1,101 @@
+package dev.millrace.testing;
+
+import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.PostgresSettings;
+import dev.millrace.postgres.SslMode;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One real Postgres for all tests of a JVM; each test makes a database of its own in it. */
+public final class TestPostgres {
+  private static final AtomicInteger DATABASES = new AtomicInteger();
+
+  private TestPostgres() {}
+
+  private static final class Holder {
+    private static final EmbeddedPostgres SERVER = start();
+
+    private static EmbeddedPostgres start() {
+      try {
+        return EmbeddedPostgres.builder().setServerConfig("fsync", "off").start();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+
+  /** Starts the server when it is first called. */
+  public static EmbeddedPostgres server() {
+    return Holder.SERVER;
+  }
+
+  /** Makes a database and returns its name. */
+  public static String createDatabase() {
+    return createDatabase("");
+  }
+
+  /**
+   * Makes a database and returns its name.
+   *
+   * @param options what follows CREATE DATABASE name
+   */
+  public static String createDatabase(String options) {
+    String name = "test_" + DATABASES.incrementAndGet();
+    execute("postgres", "CREATE DATABASE " + name + " " + options);
+    return name;
+  }
+
+  /** Runs statements as superuser. */
+  public static void execute(String database, String sql) {
+    try (Connection connection = server().getDatabase("postgres", database).getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    } catch (SQLException e) {
+      throw new IllegalStateException(sql, e);
+    }
+  }
+
+  /** Returns the first column of the first row, as superuser. */
+  public static String query(String database, String sql) {
+    try (Connection connection = server().getDatabase("postgres", database).getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet row = statement.executeQuery(sql)) {
+      return row.next() ? row.getString(1) : null;
+    } catch (SQLException e) {
+      throw new IllegalStateException(sql, e);
+    }
+  }
+
+  /** Returns settings for the superuser. */
+  public static PostgresSettings settings(String database) {
+    return settings(database, "postgres");
+  }
+
+  /** Returns settings for a role without a password. */
+  public static PostgresSettings settings(String database, String user) {
+    return new PostgresSettings(
+        "appdb",
+        "127.0.0.1",
+        server().getPort(),
+        database,
+        user,
+        null,
+        SslMode.DISABLE,
+        null,
+        8,
+        Duration.ofSeconds(10),
+        Duration.ofSeconds(60));
+  }
+
+  /** Returns a pool as superuser; the caller closes it. */
+  public static Postgres connect(String database) {
+    return new Postgres(settings(database));
+  }
+}
