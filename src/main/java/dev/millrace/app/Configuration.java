@@ -6,6 +6,9 @@ import dev.millrace.app.ConfigurationReader.UnusableException;
 import dev.millrace.app.ConfigurationReader.Value;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.lake.Checksums;
+import dev.millrace.lake.Encryption;
+import dev.millrace.postgres.SslMode;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -17,12 +20,13 @@ import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What a worker is told by its configuration file, checked and with all references resolved; {@code
@@ -81,8 +85,6 @@ public record Configuration(
   /**
    * A Postgres database and how to log in.
    *
-   * @param sslmode a word of libpq: {@code disable}, {@code allow}, {@code prefer}, {@code
-   *     require}, {@code verify-ca} or {@code verify-full}
    * @param sslRootCertificate an existing file, only with the two that verify
    * @param maxConnections the most that one worker opens
    * @param connectTimeout whole seconds
@@ -94,7 +96,7 @@ public record Configuration(
       String database,
       String user,
       Optional<Secret> password,
-      String sslmode,
+      SslMode sslMode,
       Optional<Path> sslRootCertificate,
       int maxConnections,
       Duration connectTimeout,
@@ -110,9 +112,7 @@ public record Configuration(
    * A bucket of S3 or of a store that speaks its protocol.
    *
    * @param endpoint absent means that of AWS in the region
-   * @param encryption {@code none}, {@code AES256} or {@code aws:kms}
-   * @param kmsKey only with {@code aws:kms}; absent means the key that AWS manages
-   * @param checksums {@code default} or {@code when-required}
+   * @param kmsKey only with {@code KMS}; absent means the key that AWS manages
    * @param credentials absent means what the default chain of the AWS SDK finds
    */
   public record BucketLake(
@@ -121,9 +121,9 @@ public record Configuration(
       String region,
       Optional<URI> endpoint,
       boolean pathStyle,
-      String encryption,
+      Encryption encryption,
       Optional<String> kmsKey,
-      String checksums,
+      Checksums checksums,
       Optional<LakeCredentials> credentials)
       implements LakeStore {}
 
@@ -149,6 +149,11 @@ public record Configuration(
     DEMO,
     TEST;
 
+    /** Returns whether {@link dev.millrace.failure.Points} may be set. */
+    public boolean allowsPoints() {
+      return this != PRODUCTION;
+    }
+
     String text() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -156,11 +161,6 @@ public record Configuration(
 
   private static final int MOST_BYTES = 1 << 20;
   private static final Duration SECOND = Duration.ofSeconds(1);
-  private static final List<String> SSL_MODES =
-      List.of("disable", "allow", "prefer", "require", "verify-ca", "verify-full");
-  private static final List<String> ENCRYPTIONS = List.of("none", "AES256", "aws:kms");
-  private static final List<String> CHECKSUMS = List.of("default", "when-required");
-  private static final String POINTS = "MILLRACE_POINTS";
 
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._:%-]+");
   private static final Pattern ADDRESS =
@@ -192,7 +192,7 @@ public record Configuration(
     problems.throwIfAny();
     Path folder = file.toAbsolutePath().getParent();
     ConfigurationReader reader = new ConfigurationReader(problems, folder, environment);
-    Configuration configuration = new Parts(reader).configuration(reader.root(fields), environment);
+    Configuration configuration = new Parts(reader).configuration(reader.root(fields));
     problems.throwIfAny();
     return configuration;
   }
@@ -218,7 +218,7 @@ public record Configuration(
   /** Makes the records out of sections. Not thread-safe. */
   private record Parts(ConfigurationReader reader) {
 
-    Configuration configuration(Section root, Map<String, String> environment) {
+    Configuration configuration(Section root) {
       Temporal temporal = temporal(reader.section(root, "temporal"));
       Map<String, PostgresConnection> connections = new LinkedHashMap<>();
       Section postgres = reader.section(root, "postgres");
@@ -233,13 +233,9 @@ public record Configuration(
           .named(reader.section(root, "lakes"))
           .forEach((name, each) -> lakes.put(name, lake(each)));
       Stack stack =
-          reader.read(root, ConfigurationSetting.STACK, Parts::stack).orElse(Stack.PRODUCTION);
-      if (stack == Stack.PRODUCTION && environment.containsKey(POINTS)) {
-        reader.problem(
-            root,
-            ConfigurationSetting.STACK,
-            "is production, where " + POINTS + " is refused; unset that environment variable");
-      }
+          reader
+              .read(root, ConfigurationSetting.STACK, choice(Stack.values(), Stack::text))
+              .orElse(Stack.PRODUCTION);
       return new Configuration(
           temporal,
           connections,
@@ -284,18 +280,23 @@ public record Configuration(
     }
 
     private PostgresConnection connection(Section section) {
-      String sslmode =
+      SslMode sslMode =
           reader
-              .read(section, ConfigurationSetting.POSTGRES_SSLMODE, choice(SSL_MODES))
-              .orElse(UNKNOWN);
+              .read(
+                  section,
+                  ConfigurationSetting.POSTGRES_SSLMODE,
+                  choice(SslMode.values(), SslMode::text))
+              .orElse(SslMode.REQUIRE);
       Optional<Path> rootCertificate =
           reader.read(section, ConfigurationSetting.POSTGRES_SSLROOTCERT, this::existingFile);
-      if (rootCertificate.isPresent() && !sslmode.isEmpty() && !sslmode.startsWith("verify-")) {
+      if (rootCertificate.isPresent()
+          && sslMode != SslMode.VERIFY_CA
+          && sslMode != SslMode.VERIFY_FULL) {
         // The driver would ignore the certificate, and nobody would know.
         reader.problem(
             section,
             ConfigurationSetting.POSTGRES_SSLROOTCERT,
-            "has no effect with sslmode " + sslmode + "; use verify-ca or verify-full");
+            "has no effect with sslmode " + sslMode.text() + "; use verify-ca or verify-full");
       }
       return new PostgresConnection(
           reader.read(section, ConfigurationSetting.POSTGRES_HOST, Parts::host).orElse(UNKNOWN),
@@ -303,7 +304,7 @@ public record Configuration(
           text(section, ConfigurationSetting.POSTGRES_DATABASE).orElse(UNKNOWN),
           text(section, ConfigurationSetting.POSTGRES_USER).orElse(UNKNOWN),
           secret(section, ConfigurationSetting.POSTGRES_PASSWORD),
-          sslmode,
+          sslMode,
           rootCertificate,
           reader
               .read(section, ConfigurationSetting.POSTGRES_MAX_CONNECTIONS, number(1, 1_000))
@@ -367,12 +368,15 @@ public record Configuration(
     }
 
     private BucketLake bucketLake(Section section, String prefix) {
-      String encryption =
+      Encryption encryption =
           reader
-              .read(section, ConfigurationSetting.LAKE_ENCRYPTION, choice(ENCRYPTIONS))
-              .orElse(UNKNOWN);
+              .read(
+                  section,
+                  ConfigurationSetting.LAKE_ENCRYPTION,
+                  choice(Encryption.values(), Parts::text))
+              .orElse(Encryption.NONE);
       Optional<String> kmsKey = text(section, ConfigurationSetting.LAKE_KMS_KEY);
-      if (kmsKey.isPresent() && !encryption.isEmpty() && !encryption.equals("aws:kms")) {
+      if (kmsKey.isPresent() && encryption != Encryption.KMS) {
         reader.problem(
             section, ConfigurationSetting.LAKE_KMS_KEY, "is only allowed with encryption aws:kms");
       }
@@ -385,8 +389,11 @@ public record Configuration(
           encryption,
           kmsKey,
           reader
-              .read(section, ConfigurationSetting.LAKE_CHECKSUMS, choice(CHECKSUMS))
-              .orElse(UNKNOWN),
+              .read(
+                  section,
+                  ConfigurationSetting.LAKE_CHECKSUMS,
+                  choice(Checksums.values(), Parts::text))
+              .orElse(Checksums.DEFAULT),
           credentials(section));
     }
 
@@ -551,19 +558,33 @@ public record Configuration(
       };
     }
 
-    private static Stack stack(Value value) throws UnusableException {
-      String text =
-          choice(List.of(Stack.values()).stream().map(Stack::text).toList()).convert(value);
-      return Stack.valueOf(text.toUpperCase(Locale.ROOT));
+    private static String text(Encryption encryption) {
+      return switch (encryption) {
+        case NONE -> "none";
+        case AES256 -> "AES256";
+        case KMS -> "aws:kms";
+      };
     }
 
-    private static Conversion<String> choice(List<String> words) {
+    private static String text(Checksums checksums) {
+      return switch (checksums) {
+        case DEFAULT -> "default";
+        case WHEN_REQUIRED -> "when-required";
+      };
+    }
+
+    private static <T> Conversion<T> choice(T[] choices, Function<T, String> text) {
       return value -> {
-        if (!words.contains(value.text())) {
-          throw new UnusableException(
-              "must be " + ConfigurationReader.anyOf(words) + ", not " + value.shown());
+        for (T choice : choices) {
+          if (text.apply(choice).equals(value.text())) {
+            return choice;
+          }
         }
-        return value.text();
+        throw new UnusableException(
+            "must be %s, not %s"
+                .formatted(
+                    ConfigurationReader.anyOf(Stream.of(choices).map(text).toList()),
+                    value.shown()));
       };
     }
 

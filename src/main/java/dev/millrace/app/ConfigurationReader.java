@@ -4,6 +4,7 @@ import dev.millrace.app.ConfigurationNode.Fields;
 import dev.millrace.app.ConfigurationNode.Kind;
 import dev.millrace.app.ConfigurationNode.Scalar;
 import dev.millrace.app.ConfigurationSetting.Presence;
+import dev.millrace.failure.NearestName;
 import dev.millrace.failure.Redactor;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -315,54 +316,20 @@ final class ConfigurationReader {
   }
 
   private static String nearest(String key, String section) {
-    String nearest = "";
-    int least = Integer.MAX_VALUE;
-    for (String known : ConfigurationSetting.keysBelow(section)) {
-      int distance = distance(normal(key), normal(known));
-      if (distance < least) {
-        least = distance;
-        nearest = known;
+    List<String> siblings = ConfigurationSetting.keysBelow(section);
+    if (!siblings.contains(normal(key))) {
+      // The right word may be in the wrong place.
+      for (ConfigurationSetting setting : ConfigurationSetting.values()) {
+        if (setting.key().equals(normal(key))) {
+          return setting.path().replace("*", "<name>");
+        }
       }
     }
-    if (least <= 2) {
-      return nearest;
-    }
-    // The right word in the wrong place.
-    for (ConfigurationSetting setting : ConfigurationSetting.values()) {
-      if (setting.key().equals(normal(key))) {
-        return setting.path().replace("*", "<name>");
-      }
-    }
-    return nearest;
+    return NearestName.of(normal(key), siblings);
   }
 
   private static String normal(String key) {
     return key.toLowerCase(Locale.ROOT).replace('-', '_');
-  }
-
-  /** Counts the letters to add, remove, change or swap with their neighbour. */
-  private static int distance(String from, String to) {
-    int[][] distances = new int[from.length() + 1][to.length() + 1];
-    for (int i = 0; i <= from.length(); i++) {
-      for (int j = 0; j <= to.length(); j++) {
-        if (i == 0 || j == 0) {
-          distances[i][j] = i + j;
-          continue;
-        }
-        int change = from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1;
-        int least = distances[i - 1][j - 1] + change;
-        least = Math.min(least, distances[i - 1][j] + 1);
-        least = Math.min(least, distances[i][j - 1] + 1);
-        if (i > 1
-            && j > 1
-            && from.charAt(i - 1) == to.charAt(j - 2)
-            && from.charAt(i - 2) == to.charAt(j - 1)) {
-          least = Math.min(least, distances[i - 2][j - 2] + 1);
-        }
-        distances[i][j] = least;
-      }
-    }
-    return distances[from.length()][to.length()];
   }
 
   /** Returns the words joined for a message: {@code a, b or c}. */

@@ -64,6 +64,10 @@ public enum ErrorCode {
   CREDENTIALS_EXPIRED(false),
   /** Temporal can't be reached, or refused the namespace or the credentials. */
   TEMPORAL_UNAVAILABLE(true),
+  /** Slack can't be reached, or it answered with an error that may pass. */
+  NOTIFICATION_FAILED(true),
+  /** Slack refused the webhook or the message. */
+  NOTIFICATION_REFUSED(false),
   /** A run is open, so the state may not be changed by hand. */
   RUN_OPEN(false),
   /** One or more tables of a run failed. */

@@ -14,6 +14,9 @@ import dev.millrace.app.Configuration.Tls;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
+import dev.millrace.lake.Checksums;
+import dev.millrace.lake.Encryption;
+import dev.millrace.postgres.SslMode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -70,7 +73,7 @@ class ConfigurationTest {
                         "app",
                         "millrace",
                         Optional.empty(),
-                        "require",
+                        SslMode.REQUIRE,
                         Optional.empty(),
                         8,
                         Duration.ofSeconds(10),
@@ -99,9 +102,9 @@ class ConfigurationTest {
                     "eu-west-1",
                     Optional.empty(),
                     false,
-                    "none",
+                    Encryption.NONE,
                     Optional.empty(),
-                    "default",
+                    Checksums.DEFAULT,
                     Optional.empty()),
                 "local",
                 new FolderLake(Path.of("/data"), "raw/postgres/")));
@@ -184,7 +187,7 @@ class ConfigurationTest {
                 "app",
                 "millrace",
                 Optional.of(new Secret("correct-horse")),
-                "verify-full",
+                SslMode.VERIFY_FULL,
                 Optional.of(folder.resolve("root.crt")),
                 3,
                 Duration.ofSeconds(5),
@@ -200,9 +203,9 @@ class ConfigurationTest {
                     "eu-central-1",
                     Optional.of(URI.create("http://127.0.0.1:9000")),
                     true,
-                    "aws:kms",
+                    Encryption.KMS,
                     Optional.of("alias/lake"),
-                    "when-required",
+                    Checksums.WHEN_REQUIRED,
                     Optional.of(
                         new LakeCredentials(
                             new Secret("AKIDEXAMPLE"),
@@ -566,13 +569,11 @@ class ConfigurationTest {
         .hasMessageContaining("can't be read");
   }
 
-  @Test
-  void faultsAreNotInjectedInProduction() {
-    Map<String, String> environment = Map.of("MILLRACE_POINTS", "complete.before=kill");
-
-    assertThatThrownBy(() -> load(CONNECTION, environment))
-        .hasMessageContaining("stack is production, where MILLRACE_POINTS is refused");
-    assertThat(load(CONNECTION + "stack: test\n", environment).stack()).isEqualTo(Stack.TEST);
+  @ParameterizedTest
+  @CsvSource({"production, false", "dev, true", "demo, true", "test, true"})
+  void onlyProductionAllowsNoPoints(String stack, boolean allowed) {
+    assertThat(load(CONNECTION + "stack: " + stack + "\n").stack().allowsPoints())
+        .isEqualTo(allowed);
   }
 
   private static String connection(String line) {

@@ -78,7 +78,9 @@ class ReplicateInputParserTest {
         parse("{\"demo_mode\": true, \"pipeline\": \"p1\", \"tables\": [\"public.a\"]}");
 
     assertThat(input.pipeline().name()).isEqualTo("p1");
-    assertThat(input.tables()).extracting(TableRequest::name).doesNotContain(new TableName("public", "a"));
+    assertThat(input.tables())
+        .extracting(TableRequest::name)
+        .doesNotContain(new TableName("public", "a"));
   }
 
   @ParameterizedTest

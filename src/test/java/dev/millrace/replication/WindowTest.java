@@ -73,8 +73,7 @@ class WindowTest {
         new Window(
             KeyKind.TIMESTAMPTZ, "2026-09-20 18:15:00.000000Z", "2026-09-20 19:15:00.000001Z");
     Window clocks =
-        new Window(
-            KeyKind.TIMESTAMP, "2026-09-20 18:15:00.000000Z", "2026-09-20 19:15:00.000000Z");
+        new Window(KeyKind.TIMESTAMP, "2026-09-20 18:15:00.000000Z", "2026-09-20 19:15:00.000000Z");
 
     assertThat(Bounds.condition(numbers, "a\"b", ZoneOffset.UTC, false))
         .isEqualTo("\"a\"\"b\" > -3 AND \"a\"\"b\" <= 7.50");
@@ -86,9 +85,7 @@ class WindowTest {
         .isEqualTo(
             "\"t\" > TIMESTAMP '2026-09-20 21:15:00.000000'"
                 + " AND \"t\" <= TIMESTAMP '2026-09-20 22:15:00.000000'");
-    assertThat(
-            Bounds.condition(
-                new Window(KeyKind.NUMBER, null, "7"), "n", ZoneOffset.UTC, true))
+    assertThat(Bounds.condition(new Window(KeyKind.NUMBER, null, "7"), "n", ZoneOffset.UTC, true))
         .isEqualTo("(\"n\" <= 7) OR \"n\" IS NULL");
   }
 

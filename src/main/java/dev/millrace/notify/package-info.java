@@ -1,0 +1,2 @@
+/** Messages to people. */
+package dev.millrace.notify;
