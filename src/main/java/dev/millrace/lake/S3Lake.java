@@ -245,7 +245,8 @@ public final class S3Lake implements Lake {
         return seen(object).orElse(Publication.GONE);
       }
       if (!whole(parts.get(), object.bytes())) {
-        // Nobody has seen it, and it can be written again: the safe way out.
+        // Gone where a store lists no parts for that. Else nobody has seen it, and it can be
+        // written again: the safe way out.
         LOGGER.warn(
             "{} lacks parts of its {} bytes; it is thrown away.",
             address(object.key()),
@@ -452,7 +453,8 @@ public final class S3Lake implements Lake {
               throw e;
             }
           });
-      if (parts(key, uploadId).isEmpty()) {
+      // Some stores list no parts where S3 says that there is no such upload.
+      if (parts(key, uploadId).map(List::isEmpty).orElse(true)) {
         return;
       }
       pause(look);
