@@ -31,7 +31,8 @@ import org.apache.hc.core5.net.URIAuthority;
 /**
  * Stands between a client and a real S3 server, notes each request, and lets some fail on purpose.
  *
- * <p>The host name of a request stays as it is, so its signature holds. Thread-safe.
+ * <p>The host name of a request stays as it is, so its signature holds unless headers are hidden.
+ * Thread-safe.
  */
 final class FaultProxy implements AutoCloseable {
   private static final Set<String> OWN_HEADERS =
@@ -91,11 +92,18 @@ final class FaultProxy implements AutoCloseable {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final CloseableHttpClient client;
   private final URI target;
+  private final Set<String> hidden;
   private final List<Request> requests = new CopyOnWriteArrayList<>();
   private volatile Rule rule = request -> PASS;
 
-  FaultProxy(URI target) {
+  /**
+   * Starts it on a free port.
+   *
+   * @param hidden names of headers, in lower case, that the server is not shown
+   */
+  FaultProxy(URI target, Set<String> hidden) {
     this.target = target;
+    this.hidden = hidden;
     this.client =
         HttpClients.custom()
             .setConnectionManager(
@@ -183,7 +191,7 @@ final class FaultProxy implements AutoCloseable {
         .headers()
         .forEach(
             (name, value) -> {
-              if (!OWN_HEADERS.contains(name)) {
+              if (!OWN_HEADERS.contains(name) && !hidden.contains(name)) {
                 forwarded.setHeader(name, value);
               }
             });

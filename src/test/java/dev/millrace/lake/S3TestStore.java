@@ -4,6 +4,8 @@ import dev.millrace.dev.S3Server;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import org.gaul.s3proxy.S3Proxy;
+import org.gaul.s3proxy.nio2blob.FilesystemNio2BlobStore;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.regions.Region;
@@ -18,10 +20,21 @@ final class S3TestStore implements AutoCloseable {
 
   private final S3Server server;
   private final S3Client client;
+  private final S3Proxy open;
   private int buckets;
 
   S3TestStore(Path folder) {
     server = S3Server.start(folder, 0, KEYS.accessKeyId(), KEYS.secretAccessKey());
+    open =
+        S3Proxy.builder()
+            .blobStore(new FilesystemNio2BlobStore(folder.toString()))
+            .endpoint(URI.create("http://127.0.0.1:0"))
+            .build();
+    try {
+      open.start();
+    } catch (Exception e) { // S3Proxy.start declares nothing narrower
+      throw new IllegalStateException(e);
+    }
     client =
         S3Client.builder()
             .region(Region.of(REGION))
@@ -35,6 +48,11 @@ final class S3TestStore implements AutoCloseable {
 
   URI endpoint() {
     return server.endpoint();
+  }
+
+  /** The address of a second server over the same buckets, which looks at no signature. */
+  URI openEndpoint() {
+    return URI.create("http://127.0.0.1:" + open.getPort());
   }
 
   S3Client client() {
@@ -90,6 +108,11 @@ final class S3TestStore implements AutoCloseable {
   @Override
   public void close() {
     client.close();
+    try {
+      open.stop();
+    } catch (Exception e) { // S3Proxy.stop declares nothing narrower
+      throw new IllegalStateException(e);
+    }
     server.close();
   }
 }
