@@ -73,7 +73,7 @@ public final class Main implements Runnable {
   }
 
   private static List<Object> subcommands() {
-    return List.of();
+    return List.of(new WorkerCommand());
   }
 
   /** Returns the file of the configuration: the option's, the environment's, or the default. */

@@ -2,7 +2,11 @@ package dev.millrace.app;
 
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
+import dev.millrace.lake.FolderLake;
+import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
+import dev.millrace.lake.S3Lake;
+import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.replication.Admission;
 import dev.millrace.replication.FailureTranslation;
@@ -16,7 +20,9 @@ import io.temporal.common.SearchAttributeKey;
 import io.temporal.worker.WorkerFactory;
 import io.temporal.worker.WorkerFactoryOptions;
 import io.temporal.worker.WorkerOptions;
+import java.net.URI;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -77,16 +83,16 @@ public final class Worker implements AutoCloseable {
 
   private static Worker start(
       Configuration configuration, TemporalConnection temporal, Points points) {
-    Map<String, Postgres> postgres = Adapters.postgres(configuration);
-    Map<String, Lake> lakes = Adapters.lakes(configuration);
-    Lake demoLake = Adapters.demoLake(configuration);
+    Map<String, Postgres> postgres = connections(configuration);
+    Map<String, Lake> lakes = lakes(configuration);
+    Lake demoLake = new FolderLake(new FolderLakeSettings("demo", configuration.demoFolder(), ""));
     ReplicationSettings settings =
         new ReplicationSettings(
             postgres.get(configuration.state()),
             postgres,
             lakes,
             demoLake,
-            Adapters.slack(configuration),
+            configuration.slackWebhook().map(webhook -> new Slack(URI.create(webhook.value()))),
             configuration.allowDemo(),
             new Admission(
                 configuration.limits().maxAttempts(),
@@ -117,6 +123,29 @@ public final class Worker implements AutoCloseable {
         configuration.temporal().address(),
         configuration.temporal().namespace());
     return new Worker(temporal, factory, postgres, lakes, demoLake);
+  }
+
+  private static Map<String, Postgres> connections(Configuration configuration) {
+    Map<String, Postgres> connections = new LinkedHashMap<>();
+    configuration
+        .postgres()
+        .forEach(
+            (name, connection) ->
+                connections.put(name, new Postgres(Adapters.postgres(name, connection))));
+    return connections;
+  }
+
+  private static Map<String, Lake> lakes(Configuration configuration) {
+    Map<String, Lake> lakes = new LinkedHashMap<>();
+    configuration.lakes().forEach((name, store) -> lakes.put(name, lake(name, store)));
+    return lakes;
+  }
+
+  private static Lake lake(String name, Configuration.LakeStore store) {
+    if (store instanceof Configuration.FolderLake folder) {
+      return new FolderLake(Adapters.folder(name, folder));
+    }
+    return new S3Lake(Adapters.bucket(name, (Configuration.BucketLake) store));
   }
 
   /** Makes the schemas of the state; each run does so, too, so a passing fault is only told. */

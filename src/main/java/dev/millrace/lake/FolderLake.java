@@ -21,6 +21,8 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lake in a local folder.
@@ -35,6 +37,7 @@ public final class FolderLake implements Lake {
   private static final Pattern ATTEMPT_ID = Pattern.compile("[A-Za-z0-9_-]+");
   private static final Pattern UPLOAD_ID = Pattern.compile("[A-Za-z0-9_-]+-([0-9]+)");
   private static final int LOOKS = 4;
+  private static final Logger LOGGER = LoggerFactory.getLogger(FolderLake.class);
 
   private final FolderLakeSettings settings;
   private final Path folder;
@@ -274,26 +277,33 @@ public final class FolderLake implements Lake {
     return (Long) Files.getAttribute(file, "unix:ino", LinkOption.NOFOLLOW_LINKS);
   }
 
-  private static void mark(Path file, String attempt) throws IOException {
-    UserDefinedFileAttributeView attributes =
-        Files.getFileAttributeView(file, UserDefinedFileAttributeView.class);
-    if (attributes == null || !Files.getFileStore(file).supportsFileAttributeView("user")) {
-      return;
+  private static void mark(Path file, String attempt) {
+    try {
+      attributes(file).write(ATTEMPT, ByteBuffer.wrap(attempt.getBytes(StandardCharsets.UTF_8)));
+    } catch (IOException e) {
+      // Not each file system has extended attributes; the inode has to do there.
+      LOGGER.debug("{} has no extended attributes: {}", file, e.toString());
     }
-    attributes.write(ATTEMPT, ByteBuffer.wrap(attempt.getBytes(StandardCharsets.UTF_8)));
   }
 
-  private static Optional<String> marked(Path file) throws IOException {
-    UserDefinedFileAttributeView attributes =
-        Files.getFileAttributeView(file, UserDefinedFileAttributeView.class);
-    if (attributes == null
-        || !Files.getFileStore(file).supportsFileAttributeView("user")
-        || !attributes.list().contains(ATTEMPT)) {
+  private static Optional<String> marked(Path file) {
+    try {
+      ByteBuffer value = ByteBuffer.allocate(attributes(file).size(ATTEMPT));
+      attributes(file).read(ATTEMPT, value);
+      return Optional.of(new String(value.array(), StandardCharsets.UTF_8));
+    } catch (IOException e) {
       return Optional.empty();
     }
-    ByteBuffer value = ByteBuffer.allocate(attributes.size(ATTEMPT));
-    attributes.read(ATTEMPT, value);
-    return Optional.of(new String(value.array(), StandardCharsets.UTF_8));
+  }
+
+  private static UserDefinedFileAttributeView attributes(Path file) throws IOException {
+    UserDefinedFileAttributeView view =
+        Files.getFileAttributeView(
+            file, UserDefinedFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);
+    if (view == null) {
+      throw new IOException("no extended attributes");
+    }
+    return view;
   }
 
   private static void createFolders(Path wanted) throws IOException {

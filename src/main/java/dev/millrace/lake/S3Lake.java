@@ -33,6 +33,7 @@ import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.s3.S3Client;
 import software.amazon.awssdk.services.s3.S3ClientBuilder;
 import software.amazon.awssdk.services.s3.S3Configuration;
+import software.amazon.awssdk.services.s3.model.ChecksumAlgorithm;
 import software.amazon.awssdk.services.s3.model.CompletedPart;
 import software.amazon.awssdk.services.s3.model.CreateMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
@@ -190,6 +191,7 @@ public final class S3Lake implements Lake {
             .key(key)
             .contentType(CONTENT_TYPE)
             .metadata(Map.of(ATTEMPT, attempt));
+    checksumAlgorithm().ifPresent(request::checksumAlgorithm);
     switch (settings.encryption()) {
       case NONE -> {}
       case AES256 -> request.serverSideEncryption(ServerSideEncryption.AES256);
@@ -200,6 +202,16 @@ public final class S3Lake implements Lake {
         S3Operation.CREATE_UPLOAD,
         key,
         () -> client.createMultipartUpload(request.build()).uploadId());
+  }
+
+  /**
+   * Named at creation, too: S3 takes parts only with the algorithm that the upload was made with.
+   */
+  private Optional<ChecksumAlgorithm> checksumAlgorithm() {
+    return switch (settings.checksums()) {
+      case DEFAULT -> Optional.of(ChecksumAlgorithm.CRC32);
+      case WHEN_REQUIRED -> Optional.empty();
+    };
   }
 
   /** Runs the work of an upload on one of the lake's threads. */
@@ -221,6 +233,7 @@ public final class S3Lake implements Lake {
                         .key(key)
                         .uploadId(uploadId)
                         .partNumber(number)
+                        .checksumAlgorithm(checksumAlgorithm().orElse(null))
                         .overrideConfiguration(timeouts(attemptTimeout)),
                 RequestBody.fromContentProvider(part::open, part.size(), CONTENT_TYPE)));
   }
@@ -245,7 +258,8 @@ public final class S3Lake implements Lake {
         return seen(object).orElse(Publication.GONE);
       }
       if (!whole(parts.get(), object.bytes())) {
-        // Nobody has seen it, and it can be written again: the safe way out.
+        // Gone where a store lists no parts for that. Else nobody has seen it, and it can be
+        // written again: the safe way out.
         LOGGER.warn(
             "{} lacks parts of its {} bytes; it is thrown away.",
             address(object.key()),
@@ -253,9 +267,12 @@ public final class S3Lake implements Lake {
         abort(object.key(), object.uploadId());
         return seen(object).orElse(Publication.GONE);
       }
-      // Whatever this answers, the next look decides.
-      if (!complete(object, parts.get())) {
-        pause(look);
+      switch (complete(object, parts.get())) {
+        case NO_UPLOAD -> {
+          return seen(object).orElse(Publication.GONE);
+        }
+        case LOOK -> {}
+        case WAIT -> pause(look);
       }
     }
     return seen(object)
@@ -341,12 +358,17 @@ public final class S3Lake implements Lake {
     return sum == bytes;
   }
 
-  /**
-   * Asks the store to complete an upload.
-   *
-   * @return whether the store said yes; only a look tells what came of it
-   */
-  private boolean complete(StagedObject object, List<Part> parts) {
+  /** What the store says to the wish to complete an upload; only a look tells what came of it. */
+  private enum Completion {
+    /** It has done it, or an object was there. */
+    LOOK,
+    /** Not now. */
+    WAIT,
+    /** Some stores list parts that came after an abort, and only here tell the truth. */
+    NO_UPLOAD
+  }
+
+  private Completion complete(StagedObject object, List<Part> parts) {
     List<CompletedPart> completed = parts.stream().map(S3Lake::completed).toList();
     return call(
         S3Operation.COMPLETE_UPLOAD,
@@ -362,18 +384,23 @@ public final class S3Lake implements Lake {
                         .ifNoneMatch(conditional ? "*" : null)
                         .multipartUpload(upload -> upload.parts(completed))
                         .overrideConfiguration(timeouts(COMPLETE_TIMEOUT)));
-            return true;
+            return Completion.LOOK;
           } catch (AwsServiceException e) {
-            if (e.statusCode() == 412 || e.statusCode() == 409 || gone(e)) {
-              LOGGER.info("{}: {}", address(object.key()), e.getMessage());
-              return false;
+            if (gone(e)) {
+              return Completion.NO_UPLOAD;
+            }
+            if (e.statusCode() == 412) {
+              return Completion.LOOK;
+            }
+            if (e.statusCode() == 409) {
+              return Completion.WAIT;
             }
             if (conditional && unknownCondition(e)) {
               LOGGER.warn(
                   "Lake {} has no If-None-Match for completing an upload; a look just before takes its place.",
                   name());
               conditional = false;
-              return false;
+              return Completion.LOOK;
             }
             throw e;
           }
@@ -438,21 +465,27 @@ public final class S3Lake implements Lake {
   /** Aborts until the store no longer knows the upload: a part on its way can outlive an abort. */
   private void abort(String key, String uploadId) {
     for (int look = 1; look <= LOOKS; look++) {
-      call(
-          S3Operation.ABORT_UPLOAD,
-          key,
-          () -> {
-            try {
-              return client.abortMultipartUpload(
-                  request -> request.bucket(settings.bucket()).key(key).uploadId(uploadId));
-            } catch (AwsServiceException e) {
-              if (gone(e)) {
-                return null;
-              }
-              throw e;
-            }
-          });
-      if (parts(key, uploadId).isEmpty()) {
+      boolean aborted =
+          call(
+              S3Operation.ABORT_UPLOAD,
+              key,
+              () -> {
+                try {
+                  client.abortMultipartUpload(
+                      request -> request.bucket(settings.bucket()).key(key).uploadId(uploadId));
+                  return true;
+                } catch (AwsServiceException e) {
+                  if (gone(e)) {
+                    return false;
+                  }
+                  throw e;
+                }
+              });
+      if (!aborted) {
+        return;
+      }
+      // Some stores list no parts where S3 says that there is no such upload.
+      if (parts(key, uploadId).map(List::isEmpty).orElse(true)) {
         return;
       }
       pause(look);
