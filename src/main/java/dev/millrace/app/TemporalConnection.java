@@ -78,8 +78,7 @@ public final class TemporalConnection implements AutoCloseable {
   /** Returns a client of the configured namespace. */
   public WorkflowClient client() {
     return WorkflowClient.newInstance(
-        service,
-        WorkflowClientOptions.newBuilder().setNamespace(settings.namespace()).build());
+        service, WorkflowClientOptions.newBuilder().setNamespace(settings.namespace()).build());
   }
 
   /**

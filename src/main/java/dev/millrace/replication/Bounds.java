@@ -21,7 +21,11 @@ final class Bounds {
     String range =
         window.initialLoad()
             ? high
-            : column + " > " + Watermark.literal(window.kind(), window.low(), zone) + " AND " + high;
+            : column
+                + " > "
+                + Watermark.literal(window.kind(), window.low(), zone)
+                + " AND "
+                + high;
     return includeNullKeys ? "(%s) OR %s IS NULL".formatted(range, column) : range;
   }
 }

@@ -57,8 +57,7 @@ final class Publishing {
    * be completed, and forgotten otherwise.
    */
   void decide(TableKey key, String holder) {
-    Optional<Intent> left =
-        state.transact(connection -> ReplicationState.intent(connection, key));
+    Optional<Intent> left = state.transact(connection -> ReplicationState.intent(connection, key));
     left.ifPresent(
         intent -> {
           requireSameLake(key, intent);
@@ -132,12 +131,10 @@ final class Publishing {
               Lease.check(connection, new Pipeline(key.pipeline()), holder);
               return ReplicationState.intent(connection, key);
             });
-    Set<String> kept =
-        intent.map(known -> Set.of(known.staged().uploadId())).orElseGet(Set::of);
+    Set<String> kept = intent.map(known -> Set.of(known.staged().uploadId())).orElseGet(Set::of);
     String publishing = intent.map(known -> known.staged().attempt()).orElse("");
     state
-        .transact(
-            connection -> ReplicationState.reservations(connection, key, lake.location()))
+        .transact(connection -> ReplicationState.reservations(connection, key, lake.location()))
         .stream()
         .filter(reservation -> !reservation.attempt().equals(publishing))
         .forEach(reservation -> discard(reservation, kept));

@@ -74,8 +74,7 @@ public final class ReplicateWorkflow implements Replicate {
     try {
       argument = ReplicateInputParser.object(Arguments.only(raw, unexpected));
       continuation =
-          Continuation.take(
-              argument, Workflow.getInfo().getContinuedExecutionRunId().orElse(null));
+          Continuation.take(argument, Workflow.getInfo().getContinuedExecutionRunId().orElse(null));
       input = ReplicateInputParser.parse(argument);
     } catch (MillraceException exception) {
       throw Failures.of(exception);
@@ -130,8 +129,7 @@ public final class ReplicateWorkflow implements Replicate {
               input.pipeline().name(),
               runId,
               Workflow.getInfo().getWorkflowId(),
-              Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis())
-                  .toString()));
+              Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString()));
       instant = Instant.ofEpochMilli(Workflow.currentTimeMillis());
     } else {
       instant = Instant.parse(continuation.instant());
@@ -236,8 +234,7 @@ public final class ReplicateWorkflow implements Replicate {
         ChildWorkflowOptions.newBuilder()
             .setWorkflowId(Workflow.getInfo().getWorkflowId() + "/" + table)
             .setStaticSummary(table)
-            .setMemo(
-                Map.of("pipeline", input.pipeline().name(), "table", table, "run_id", runId))
+            .setMemo(Map.of("pipeline", input.pipeline().name(), "table", table, "run_id", runId))
             .setParentClosePolicy(ParentClosePolicy.PARENT_CLOSE_POLICY_REQUEST_CANCEL)
             .setCancellationType(ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED);
     if (admission.searchAttributes()) {

@@ -68,7 +68,9 @@ public record ReplicationSettings(
                   field,
                   name,
                   setting,
-                  configured.isEmpty() ? "nothing" : String.join(", ", configured.keySet().stream().sorted().toList())));
+                  configured.isEmpty()
+                      ? "nothing"
+                      : String.join(", ", configured.keySet().stream().sorted().toList())));
     }
     return found;
   }

@@ -312,8 +312,7 @@ final class ReplicationState {
    *     {@code WATERMARK_CONFLICT} when the watermark is not where the window begins: an attempt
    *     that wakes up after another one has published must leave no intent behind
    */
-  static void insertIntent(Connection connection, TableKey key, Intent intent)
-      throws SQLException {
+  static void insertIntent(Connection connection, TableKey key, Intent intent) throws SQLException {
     requireWatermark(connection, key, intent.low());
     try (PreparedStatement statement =
         connection.prepareStatement(

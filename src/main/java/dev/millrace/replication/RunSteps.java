@@ -3,7 +3,6 @@ package dev.millrace.replication;
 import dev.millrace.control.Lease;
 import dev.millrace.control.Pipeline;
 import dev.millrace.control.RunQueue;
-import dev.millrace.control.ControlSchema;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.TableName;

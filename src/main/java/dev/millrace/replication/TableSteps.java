@@ -105,7 +105,8 @@ public final class TableSteps implements TableActivities {
   private static long nullKeys(Statement statement, SourceTable table) throws SQLException {
     String column = Identifiers.quote(table.key().name());
     String keys = table.rows().select(List.of(table.key()), column + " IS NULL");
-    try (ResultSet row = statement.executeQuery("SELECT count(*) FROM (%s) AS keys".formatted(keys))) {
+    try (ResultSet row =
+        statement.executeQuery("SELECT count(*) FROM (%s) AS keys".formatted(keys))) {
       row.next();
       return row.getLong(1);
     }
@@ -211,9 +212,7 @@ public final class TableSteps implements TableActivities {
         Staging staging = new Staging(task, settings.state(), lake, settings.points())) {
       return settings
           .source(task)
-          .read(
-              connection ->
-                  extract(connection, task, prepared, staging, heartbeat, progress));
+          .read(connection -> extract(connection, task, prepared, staging, heartbeat, progress));
     }
   }
 
@@ -230,20 +229,14 @@ public final class TableSteps implements TableActivities {
     String select =
         table.select(
             Bounds.condition(
-                prepared.window(),
-                table.key().name(),
-                task.zone(),
-                prepared.includeNullKeys()));
+                prepared.window(), table.key().name(), task.zone(), prepared.includeNullKeys()));
     Sink sink = new Sink(staging);
     try (ParquetTable file =
         new ParquetTable(
             table.columns(), table.keyPosition(), metadata(task, prepared, staging), sink)) {
       sink.file = file;
       progress.of(file, staging);
-      long copied =
-          settings
-              .source(task)
-              .copy(connection, select, new Encoding(file, heartbeat));
+      long copied = settings.source(task).copy(connection, select, new Encoding(file, heartbeat));
       if (copied == 0 && file.rows() == 0) {
         return new Extracted(null, 0, 0, 0, snapshot);
       }
@@ -316,8 +309,7 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private static Map<String, String> metadata(
-      TableTask task, Prepared prepared, Staging staging) {
+  private static Map<String, String> metadata(TableTask task, Prepared prepared, Staging staging) {
     return Map.of(
         "millrace.pipeline", task.pipeline(),
         "millrace.run_id", task.runId(),
@@ -328,8 +320,7 @@ public final class TableSteps implements TableActivities {
   }
 
   @Override
-  public TableResult write(
-      TableTask task, Prepared prepared, Extracted extracted, boolean spike) {
+  public TableResult write(TableTask task, Prepared prepared, Extracted extracted, boolean spike) {
     try (Heartbeat heartbeat = beat(() -> "writing")) {
       TableKey key = TableKey.of(task);
       Optional<TableResult> done =
@@ -385,8 +376,7 @@ public final class TableSteps implements TableActivities {
         .state()
         .transact(
             connection -> {
-              ReplicationState.record(
-                  connection, key, task.runId(), task.position(), result);
+              ReplicationState.record(connection, key, task.runId(), task.position(), result);
               return null;
             });
     return result;
