@@ -209,7 +209,7 @@ class PostgresIT {
                       c ->
                           single.copy(
                               c,
-                              "SELECT repeat('x', 1000) FROM generate_series(1, 100000000)",
+                              "SELECT repeat('x', 1000) FROM (SELECT generate_series(1, 100000000)) AS s",
                               (data, offset, length) -> {
                                 throw new IllegalStateException("full");
                               })))
@@ -293,7 +293,7 @@ class PostgresIT {
                     c ->
                         cut.copy(
                             c,
-                            "SELECT repeat('x', 1000) FROM generate_series(1, 100000000)",
+                            "SELECT repeat('x', 1000) FROM (SELECT generate_series(1, 100000000)) AS s",
                             (data, offset, length) -> silencer.silence())));
       }
     }
