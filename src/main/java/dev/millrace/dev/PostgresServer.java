@@ -199,11 +199,20 @@ public final class PostgresServer implements AutoCloseable {
   /** Postgres refuses to run as root; in a user namespace of its own it is nobody. */
   private static List<String> asUser(Path program) {
     List<String> command = new ArrayList<>();
-    if (System.getProperty("user.name").equals("root")) {
+    if (isRoot()) {
       command.addAll(List.of("unshare", "--user"));
     }
     command.add(program.toString());
     return command;
+  }
+
+  private static boolean isRoot() {
+    try {
+      return Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0);
+    } catch (IOException e) {
+      throw new MillraceException(
+          ErrorCode.STACK_FAILED, "Can't tell whether this user is root: " + e, e);
+    }
   }
 
   private void awaitConnections() {
