@@ -2,6 +2,7 @@ package dev.millrace.dev;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.Redactor;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileVisitResult;
@@ -12,10 +13,14 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.SecureRandom;
+import java.util.HexFormat;
 import java.util.Map;
 
 /** Folders and private files of the stack. Stateless. */
 final class Folders {
+  private static final int SECRET_BYTES = 20;
+
   private Folders() {}
 
   /**
@@ -65,6 +70,22 @@ final class Folders {
     } catch (IOException e) {
       throw failed("write the file", file, e);
     }
+  }
+
+  /**
+   * Returns the secret in a file of mode 0600; the first call makes it.
+   *
+   * @throws MillraceException {@code STACK_FAILED} when the file can't be read or written
+   */
+  static String secret(Path file) {
+    if (!Files.exists(file)) {
+      byte[] secret = new byte[SECRET_BYTES];
+      new SecureRandom().nextBytes(secret);
+      writePrivate(file, HexFormat.of().formatHex(secret));
+    }
+    String secret = read(file);
+    Redactor.register(secret);
+    return secret;
   }
 
   /**

@@ -6,7 +6,6 @@ import dev.millrace.failure.Redactor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.SecureRandom;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -14,7 +13,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CompletableFuture;
@@ -35,7 +33,6 @@ public final class PostgresServer implements AutoCloseable {
   public static final String DATABASE = "appdb";
 
   private static final String NAME = "Postgres";
-  private static final int PASSWORD_BYTES = 16;
   private static final Duration START_BOUND = Duration.ofMinutes(2);
 
   /** Fast shutdown, immediate shutdown; SIGTERM would wait for the clients. */
@@ -145,11 +142,7 @@ public final class PostgresServer implements AutoCloseable {
   }
 
   private static void initialise(Path binaries, Path data, Path passwordFile, Path log) {
-    if (!Files.exists(passwordFile)) {
-      byte[] secret = new byte[PASSWORD_BYTES];
-      new SecureRandom().nextBytes(secret);
-      Folders.writePrivate(passwordFile, HexFormat.of().formatHex(secret));
-    }
+    Folders.secret(passwordFile);
     // Under another name at first: a start that is killed here leaves no half of a data folder.
     Path unfinished = data.resolveSibling("data.new");
     Folders.delete(unfinished);
@@ -206,11 +199,20 @@ public final class PostgresServer implements AutoCloseable {
   /** Postgres refuses to run as root; in a user namespace of its own it is nobody. */
   private static List<String> asUser(Path program) {
     List<String> command = new ArrayList<>();
-    if (System.getProperty("user.name").equals("root")) {
+    if (isRoot()) {
       command.addAll(List.of("unshare", "--user"));
     }
     command.add(program.toString());
     return command;
+  }
+
+  private static boolean isRoot() {
+    try {
+      return Files.getAttribute(Path.of("/proc/self"), "unix:uid").equals(0);
+    } catch (IOException e) {
+      throw new MillraceException(
+          ErrorCode.STACK_FAILED, "Can't tell whether this user is root: " + e, e);
+    }
   }
 
   private void awaitConnections() {

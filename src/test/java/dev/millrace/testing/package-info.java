@@ -1,0 +1,2 @@
+/** What tests share. */
+package dev.millrace.testing;
