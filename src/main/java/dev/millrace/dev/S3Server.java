@@ -2,7 +2,6 @@ package dev.millrace.dev;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
-import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,8 +57,6 @@ public final class S3Server implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new MillraceException(
           ErrorCode.STACK_FAILED, "The start of the S3 server was interrupted.", e);
-    } catch (IOException e) {
-      throw failed(folder, port, e);
     } catch (Exception e) { // S3Proxy.start declares nothing narrower
       throw failed(folder, port, e);
     }

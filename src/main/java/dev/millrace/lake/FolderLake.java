@@ -76,10 +76,11 @@ public final class FolderLake implements Lake {
         key,
         () -> {
           createFolders(target.getParent());
-          FileChannel channel =
-              FileChannel.open(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+          Files.createFile(part);
           mark(part, attempt);
-          return new FolderUpload(this, key, attempt, part, attempt + "-" + inode(part), channel);
+          String uploadId = attempt + "-" + inode(part);
+          FileChannel channel = FileChannel.open(part, StandardOpenOption.WRITE);
+          return new FolderUpload(this, key, attempt, part, uploadId, channel);
         });
   }
 

@@ -315,6 +315,11 @@ public final class S3Lake implements Lake {
             if (e.statusCode() == 404) {
               return Optional.empty();
             }
+            if (e.statusCode() == 400) {
+              // An answer to HEAD has no body, so no code: ask in a way that tells the reason.
+              client.listObjectsV2(
+                  request -> request.bucket(settings.bucket()).prefix(key).maxKeys(1));
+            }
             throw e;
           }
         });

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
@@ -33,8 +34,7 @@ class PartBufferTest {
         assertThat(buffer.size()).isEqualTo(taken);
         // A retry reads it from the start again.
         for (int read = 0; read < 2; read++) {
-          assertThat(buffer.open().readAllBytes())
-              .isEqualTo(java.util.Arrays.copyOf(content, taken));
+          assertThat(buffer.open().readAllBytes()).isEqualTo(Arrays.copyOf(content, taken));
         }
       }
     }

@@ -8,6 +8,7 @@ import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -570,6 +571,19 @@ class S3LakeFaultsIT {
     assertThat(count(FaultProxy.Request::sendsPart)).isEqualTo(1);
   }
 
+  @Test
+  void aFixedTokenThatEndsBeforePublishingFailsForGood() {
+    StagedObject object = staged("a1", 10);
+    proxy.rule(request -> new FaultProxy.Fail(400, "ExpiredToken"));
+    use(
+        Encryption.NONE,
+        Checksums.DEFAULT,
+        new Credentials("test-access", "test-secret-key", "fixed-token"));
+
+    assertThat(failure(catchThrowable(() -> lake.publish(object))).code())
+        .isEqualTo(ErrorCode.CREDENTIALS_EXPIRED);
+  }
+
   // Rights
 
   /** What a bucket says whose policy demands KMS, to a user who may not decrypt. */
@@ -685,7 +699,7 @@ class S3LakeFaultsIT {
 
   @ParameterizedTest
   @CsvSource({"http://127.0.0.1:1, 127.0.0.1", "http://no-such-host.invalid:9000, unknown host"})
-  void aStoreThatIsNotThereIsAPassingFailure(java.net.URI endpoint, String told) {
+  void aStoreThatIsNotThereIsAPassingFailure(URI endpoint, String told) {
     try (Lake missing = new S3Lake(S3TestStore.settings(bucket, endpoint))) {
       Throwable thrown = catchThrowable(() -> missing.stage(KEY, "a1"));
       assertThat(failure(thrown).code()).isEqualTo(ErrorCode.LAKE_UNAVAILABLE);
