@@ -72,10 +72,6 @@ public enum ErrorCode {
   RUN_OPEN(false),
   /** One or more tables of a run failed. */
   TABLES_FAILED(false),
-  /** Slack can't be reached, or it answered with an error that may pass. */
-  NOTIFICATION_FAILED(true),
-  /** Slack refused the webhook or the message. */
-  NOTIFICATION_REFUSED(false),
   /** A step took longer than its time limit, or its worker went away for too long. */
   TIMEOUT(true),
   /** Somebody cancelled or terminated it. */
