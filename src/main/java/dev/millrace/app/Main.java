@@ -1,5 +1,6 @@
 package dev.millrace.app;
 
+import dev.millrace.dev.DevCommand;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
@@ -73,7 +74,9 @@ public final class Main implements Runnable {
   }
 
   private static List<Object> subcommands() {
-    return List.of(new WorkerCommand());
+    return List.of(
+        new WorkerCommand(),
+        new DevCommand(file -> Worker.start(Configuration.load(file, System.getenv()), System.getenv())));
   }
 
   /** Returns the file of the configuration: the option's, the environment's, or the default. */
