@@ -76,7 +76,9 @@ public final class Main implements Runnable {
   private static List<Object> subcommands() {
     return List.of(
         new WorkerCommand(),
-        new DevCommand(file -> Worker.start(Configuration.load(file, System.getenv()), System.getenv())));
+        new StateCommand(),
+        new DevCommand(
+            file -> Worker.start(Configuration.load(file, System.getenv()), System.getenv())));
   }
 
   /** Returns the file of the configuration: the option's, the environment's, or the default. */
