@@ -7,7 +7,9 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.page.PageReadStore;
+import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
@@ -33,8 +35,17 @@ final class MemoryFile implements ParquetTable.Sink, InputFile {
     return written.toByteArray();
   }
 
+  ParquetFileReader open() throws IOException {
+    return ParquetFileReader.open(
+        this,
+        ParquetReadOptions.builder(new PlainParquetConfiguration())
+            .withCodecFactory(new ZstdReading())
+            .usePageChecksumVerification()
+            .build());
+  }
+
   ParquetMetadata footer() {
-    try (ParquetFileReader reader = ParquetFileReader.open(this)) {
+    try (ParquetFileReader reader = open()) {
       return reader.getFooter();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -43,7 +54,7 @@ final class MemoryFile implements ParquetTable.Sink, InputFile {
 
   List<Group> read() {
     List<Group> rows = new ArrayList<>();
-    try (ParquetFileReader reader = ParquetFileReader.open(this)) {
+    try (ParquetFileReader reader = open()) {
       MessageType schema = reader.getFileMetaData().getSchema();
       for (PageReadStore group = reader.readNextRowGroup();
           group != null;
