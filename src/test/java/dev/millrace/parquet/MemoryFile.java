@@ -13,7 +13,9 @@ import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.internal.column.columnindex.OffsetIndex;
 import org.apache.parquet.io.ColumnIOFactory;
 import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.RecordReader;
@@ -47,6 +49,22 @@ final class MemoryFile implements ParquetTable.Sink, InputFile {
   ParquetMetadata footer() {
     try (ParquetFileReader reader = open()) {
       return reader.getFooter();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Returns the number of rows of each page of a column in the first row group. */
+  List<Long> pages(int column) {
+    try (ParquetFileReader reader = open()) {
+      BlockMetaData block = reader.getFooter().getBlocks().get(0);
+      OffsetIndex index = reader.readOffsetIndex(block.getColumns().get(column));
+      List<Long> rows = new ArrayList<>();
+      for (int page = 0; page < index.getPageCount(); page++) {
+        rows.add(
+            index.getLastRowIndex(page, block.getRowCount()) - index.getFirstRowIndex(page) + 1);
+      }
+      return rows;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
