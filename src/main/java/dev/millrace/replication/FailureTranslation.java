@@ -1,6 +1,8 @@
 package dev.millrace.replication;
 
 import dev.millrace.failure.MillraceException;
+import io.temporal.activity.Activity;
+import io.temporal.activity.ActivityInfo;
 import io.temporal.client.ActivityCompletionException;
 import io.temporal.common.interceptors.ActivityInboundCallsInterceptor;
 import io.temporal.common.interceptors.ActivityInboundCallsInterceptorBase;
@@ -26,7 +28,7 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         } catch (TemporalFailure | ActivityCompletionException exception) {
           throw exception;
         } catch (MillraceException exception) {
-          LOG.debug("{}", exception.code(), exception);
+          tell(exception);
           throw Failures.of(exception);
         } catch (RuntimeException exception) {
           LOG.error("an activity failed in a way that nobody expected", exception);
@@ -34,5 +36,17 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         }
       }
     };
+  }
+
+  private static void tell(MillraceException exception) {
+    ActivityInfo step = Activity.getExecutionContext().getInfo();
+    LOG.warn(
+        "{} of {}, attempt {}: {} {}",
+        step.getActivityType(),
+        step.getWorkflowId(),
+        step.getAttempt(),
+        exception.code(),
+        exception.getMessage());
+    LOG.debug("where it failed", exception);
   }
 }

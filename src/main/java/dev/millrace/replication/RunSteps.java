@@ -5,6 +5,7 @@ import dev.millrace.control.Pipeline;
 import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.lake.Lake;
 import dev.millrace.postgres.TableName;
 import io.temporal.activity.Activity;
 import io.temporal.activity.ActivityExecutionContext;
@@ -12,6 +13,8 @@ import io.temporal.failure.ApplicationErrorCategory;
 import io.temporal.failure.ApplicationFailure;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +29,7 @@ public final class RunSteps implements RunActivities {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
 
   private final ReplicationSettings settings;
+  private final Set<String> probed = ConcurrentHashMap.newKeySet();
 
   /** Makes the activities of a worker. */
   public RunSteps(ReplicationSettings settings) {
@@ -41,7 +45,7 @@ public final class RunSteps implements RunActivities {
     }
     if (!request.demo()) {
       ReplicationSettings.named(settings.sources(), request.source(), "source", "postgres");
-      ReplicationSettings.named(settings.lakes(), request.lake(), "lake", "lakes").probe();
+      probe(request.lake());
     }
     if (request.notifySlack() && settings.slack().isEmpty()) {
       throw new MillraceException(
@@ -49,6 +53,15 @@ public final class RunSteps implements RunActivities {
           "notify_slack is true, but the worker's configuration has no slack.webhook; set it, or say notify_slack: false");
     }
     return settings.admission();
+  }
+
+  /** Proves the worker's rights in the lake, once in a process. */
+  private void probe(String name) {
+    Lake lake = ReplicationSettings.named(settings.lakes(), name, "lake", "lakes");
+    if (!probed.contains(name)) {
+      lake.probe();
+      probed.add(name);
+    }
   }
 
   @Override
