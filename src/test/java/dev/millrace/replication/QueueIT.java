@@ -229,7 +229,8 @@ class QueueIT {
         assertThat(gate).isNotNull();
       }
       ApplicationFailure failure = TestTemporal.failure(run);
-      assertThat(failure.getOriginalMessage()).contains("LEASE_LOST", "thief");
+      assertThat(failure.getType()).isEqualTo("LEASE_LOST");
+      assertThat(failure.getOriginalMessage()).contains("thief");
       assertThat(pipeline.objects()).isEmpty();
       assertThat(pipeline.openUploads()).isEmpty();
       assertThat(pipeline.watermark()).isNull();
