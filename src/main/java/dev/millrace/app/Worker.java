@@ -37,6 +37,12 @@ public final class Worker implements AutoCloseable {
   /** So that the UI shows progress, and a cancellation arrives, within seconds. */
   private static final Duration HEARTBEATS = Duration.ofSeconds(5);
 
+  /**
+   * The SDK takes a workflow thread that is busy for a second for a deadlock, and the first ones of
+   * a worker load classes: on a loaded host that cost runs a failed workflow task and ten seconds.
+   */
+  private static final Duration DEADLOCK = Duration.ofSeconds(10);
+
   private static final long SHUTDOWN_SECONDS = 20;
 
   private final TemporalConnection temporal;
@@ -120,6 +126,7 @@ public final class Worker implements AutoCloseable {
             WorkerOptions.newBuilder()
                 .setMaxHeartbeatThrottleInterval(HEARTBEATS)
                 .setDefaultHeartbeatThrottleInterval(HEARTBEATS)
+                .setDefaultDeadlockDetectionTimeout(DEADLOCK.toMillis())
                 .build());
     worker.registerWorkflowImplementationTypes(
         ReplicateWorkflow.class, ReplicateTableWorkflow.class);

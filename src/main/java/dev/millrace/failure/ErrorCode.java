@@ -44,6 +44,8 @@ public enum ErrorCode {
   FOLDER_TAKEN(false),
   /** Rows read, rows encoded and rows in the footer are not the same number. */
   AUDIT_FAILED(false),
+  /** Another attempt at the same step took over; what this one staged is thrown away. */
+  ATTEMPT_OVERTAKEN(true),
   /** An intent changed hands; another attempt or run decides it. */
   INTENT_CONFLICT(false),
   /** The staged object is gone, or another object has its name: the table is extracted again. */
