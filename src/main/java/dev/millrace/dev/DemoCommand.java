@@ -194,8 +194,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private void change(Connection postgres) throws SQLException {
     heading("Changing rows in Postgres");
-    DemoTables.change(postgres)
-        .forEach((table, done) -> say("  %-14s  %s".formatted(table, done)));
+    DemoTables.change(postgres).forEach((table, done) -> say("  %-14s  %s".formatted(table, done)));
   }
 
   /** Returns whether all tables are equal; says which are, and the first difference of others. */
@@ -296,8 +295,7 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private static String since(long start) {
-    return String.format(
-        Locale.ROOT, "%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
+    return String.format(Locale.ROOT, "%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
   }
 
   private static String megabytes(long bytes) {

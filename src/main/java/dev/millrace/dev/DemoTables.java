@@ -107,7 +107,8 @@ final class DemoTables {
       FROM generate_series(%1$d::bigint, %2$d) AS i
       """;
 
-  private static final String OLD = "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
+  private static final String OLD =
+      "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
 
   private DemoTables() {}
 
@@ -178,7 +179,8 @@ final class DemoTables {
               SET refunded = true, amount = -amount, updated_at = now()
               WHERE order_id % 150 = 0
               """);
-      int paid = statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
+      int paid =
+          statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
       done.put(NAMES.get(2), "%,d updated, %,d inserted".formatted(refunded, paid));
       connection.commit();
     }
