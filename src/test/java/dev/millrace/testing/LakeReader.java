@@ -16,7 +16,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.page.PageReadStore;
+import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
@@ -116,7 +118,10 @@ public final class LakeReader {
   /** Returns the rows of a file, each as values by column, in the file's order. */
   public static List<Map<String, String>> rows(Path file) {
     List<Map<String, String>> rows = new ArrayList<>();
-    try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file))) {
+    // Hadoop's own configuration would want more of Hadoop than is here.
+    ParquetReadOptions options =
+        ParquetReadOptions.builder(new PlainParquetConfiguration()).build();
+    try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file), options)) {
       MessageType schema = reader.getFileMetaData().getSchema();
       for (PageReadStore group = reader.readNextRowGroup();
           group != null;
