@@ -1,5 +1,6 @@
 package dev.millrace.app;
 
+import dev.millrace.dev.DemoCommand;
 import dev.millrace.dev.DevCommand;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
@@ -76,7 +77,13 @@ public final class Main implements Runnable {
   private static List<Object> subcommands() {
     return List.of(
         new WorkerCommand(),
-        new DevCommand(file -> Worker.start(Configuration.load(file, System.getenv()), System.getenv())));
+        new StateCommand(),
+        new DevCommand(Main::startWorker),
+        new DemoCommand(Main::startWorker));
+  }
+
+  private static Worker startWorker(Path file) {
+    return Worker.start(Configuration.load(file, System.getenv()), System.getenv());
   }
 
   /** Returns the file of the configuration: the option's, the environment's, or the default. */

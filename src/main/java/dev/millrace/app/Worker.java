@@ -5,7 +5,6 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.FolderLake;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
-import dev.millrace.lake.S3Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.replication.Admission;
@@ -42,6 +41,7 @@ public final class Worker implements AutoCloseable {
 
   private final TemporalConnection temporal;
   private final WorkerFactory factory;
+  private final Postgres state;
   private final Map<String, Postgres> postgres;
   private final Map<String, Lake> lakes;
   private final Lake demoLake;
@@ -49,11 +49,13 @@ public final class Worker implements AutoCloseable {
   private Worker(
       TemporalConnection temporal,
       WorkerFactory factory,
+      Postgres state,
       Map<String, Postgres> postgres,
       Map<String, Lake> lakes,
       Lake demoLake) {
     this.temporal = temporal;
     this.factory = factory;
+    this.state = state;
     this.postgres = postgres;
     this.lakes = lakes;
     this.demoLake = demoLake;
@@ -84,10 +86,16 @@ public final class Worker implements AutoCloseable {
   private static Worker start(
       Configuration configuration, TemporalConnection temporal, Points points) {
     Map<String, Postgres> postgres = connections(configuration);
+    // A pool of its own: extracts hold connections of the source while they ask the state.
+    Postgres state =
+        new Postgres(
+            Adapters.postgres(
+                configuration.state(), configuration.postgres().get(configuration.state())));
     Map<String, Lake> lakes = lakes(configuration);
     Lake demoLake = new FolderLake(new FolderLakeSettings("demo", configuration.demoFolder(), ""));
     ReplicationSettings settings =
         new ReplicationSettings(
+            state,
             postgres.get(configuration.state()),
             postgres,
             lakes,
@@ -122,7 +130,7 @@ public final class Worker implements AutoCloseable {
         configuration.temporal().taskQueue(),
         configuration.temporal().address(),
         configuration.temporal().namespace());
-    return new Worker(temporal, factory, postgres, lakes, demoLake);
+    return new Worker(temporal, factory, state, postgres, lakes, demoLake);
   }
 
   private static Map<String, Postgres> connections(Configuration configuration) {
@@ -137,15 +145,8 @@ public final class Worker implements AutoCloseable {
 
   private static Map<String, Lake> lakes(Configuration configuration) {
     Map<String, Lake> lakes = new LinkedHashMap<>();
-    configuration.lakes().forEach((name, store) -> lakes.put(name, lake(name, store)));
+    configuration.lakes().forEach((name, store) -> lakes.put(name, Adapters.lake(name, store)));
     return lakes;
-  }
-
-  private static Lake lake(String name, Configuration.LakeStore store) {
-    if (store instanceof Configuration.FolderLake folder) {
-      return new FolderLake(Adapters.folder(name, folder));
-    }
-    return new S3Lake(Adapters.bucket(name, (Configuration.BucketLake) store));
   }
 
   /** Makes the schemas of the state; each run does so, too, so a passing fault is only told. */
@@ -189,5 +190,6 @@ public final class Worker implements AutoCloseable {
     lakes.values().forEach(Lake::close);
     demoLake.close();
     postgres.values().forEach(Postgres::close);
+    state.close();
   }
 }

@@ -297,7 +297,8 @@ public final class EmbeddedStack implements AutoCloseable {
             });
   }
 
-  private synchronized boolean closed() {
+  /** Returns whether {@link #close} has begun, for example because a signal ends this JVM. */
+  synchronized boolean closed() {
     return open == null;
   }
 
