@@ -118,9 +118,10 @@ public final class LakeReader {
   /** Returns the rows of a file, each as values by column, in the file's order. */
   public static List<Map<String, String>> rows(Path file) {
     List<Map<String, String>> rows = new ArrayList<>();
-    // Hadoop's own configuration would want more of Hadoop than is here.
     ParquetReadOptions options =
-        ParquetReadOptions.builder(new PlainParquetConfiguration()).build();
+        ParquetReadOptions.builder(new PlainParquetConfiguration())
+            .withCodecFactory(new ZstdReading())
+            .build();
     try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file), options)) {
       MessageType schema = reader.getFileMetaData().getSchema();
       for (PageReadStore group = reader.readNextRowGroup();
