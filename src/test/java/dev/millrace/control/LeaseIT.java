@@ -73,7 +73,8 @@ class LeaseIT {
 
   private String lease(String column) {
     return TestPostgres.query(
-        database, "SELECT %s FROM control.lease WHERE extractor = '%s'".formatted(column, pipeline));
+        database,
+        "SELECT %s FROM control.lease WHERE extractor = '%s'".formatted(column, pipeline));
   }
 
   private static void assertLost(ThrowingCallable call) {
@@ -232,7 +233,8 @@ class LeaseIT {
 
   @Test
   void theFirstToAskHasTheTurnAtOnce() {
-    assertThat(ask("run-1", 5)).isEqualTo(new RunQueue.Answer(true, 0, "run-1", "workflow-of-run-1"));
+    assertThat(ask("run-1", 5))
+        .isEqualTo(new RunQueue.Answer(true, 0, "run-1", "workflow-of-run-1"));
   }
 
   @Test

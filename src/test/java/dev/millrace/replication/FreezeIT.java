@@ -22,7 +22,9 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** A worker is frozen past its heartbeat timeout and wakes up when another one has done its work. */
+/**
+ * A worker is frozen past its heartbeat timeout and wakes up when another one has done its work.
+ */
 class FreezeIT {
   private static final int AT_A_TIME = 3;
   private static final int ROWS = 2_000;
@@ -145,8 +147,7 @@ class FreezeIT {
 
   @Test
   void aTableThatFailsAgainAndAgainIsTriedAsOftenAsTheConfigurationSays() {
-    TestPipeline pipeline =
-        TestPipeline.create("attempts", 10, "limits:", "  max_attempts: 2", "");
+    TestPipeline pipeline = TestPipeline.create("attempts", 10, "limits:", "  max_attempts: 2", "");
     pipeline.execute(
         """
         CREATE FUNCTION %1$s.cut() RETURNS BOOLEAN STABLE LANGUAGE plpgsql AS
@@ -164,8 +165,7 @@ class FreezeIT {
       assertThat(attempts(pipeline.workflowId("run") + "/" + pipeline.schema() + ".broken"))
           .as("attempts of extract")
           .isEqualTo(2);
-      assertThat(pipeline.rowsInLake())
-          .containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
+      assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
       assertThat(pipeline.leftovers()).isEmpty();
       assertThat(worker.log()).doesNotContain(" ERROR ");
     }

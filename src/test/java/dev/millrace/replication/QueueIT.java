@@ -41,8 +41,7 @@ class QueueIT {
 
   private static WorkflowStub startQueued(TestPipeline pipeline, String name) {
     WorkflowStub run = pipeline.start(name, List.of(pipeline.gatedView()));
-    Await.until(
-        name + " has asked twice", () -> asked(pipeline.workflowId(name)) > 2);
+    Await.until(name + " has asked twice", () -> asked(pipeline.workflowId(name)) > 2);
     return run;
   }
 
@@ -84,8 +83,8 @@ class QueueIT {
       assertThat(TestTemporal.result(first).at("/rows").asInt()).isEqualTo(ROWS);
       JsonNode result = TestTemporal.result(second);
       assertThat(result.at("/rows").asInt()).isZero();
-      assertThat(result.at("/results/0/low")).isEqualTo(
-          TestTemporal.result(first).at("/results/0/high"));
+      assertThat(result.at("/results/0/low"))
+          .isEqualTo(TestTemporal.result(first).at("/results/0/high"));
       assertThat(firstChild(waiting)).isAfter(closed(pipeline.workflowId("first")));
       assertThat(TestTemporal.state(waiting)).isEqualTo("ok");
       assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(rows);
@@ -137,8 +136,7 @@ class QueueIT {
         third = startQueued(pipeline, "third");
         assertThat(places(pipeline)).hasSize(3);
         second.cancel();
-        Await.until(
-            "the run is cancelled", () -> ended(cancelled));
+        Await.until("the run is cancelled", () -> ended(cancelled));
         assertThat(TestTemporal.status(cancelled))
             .isEqualTo(WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_CANCELED);
         assertThat(places(pipeline)).hasSize(2).doesNotContain(cancelled);
@@ -206,8 +204,7 @@ class QueueIT {
       assertThat(TestTemporal.result(second).at("/rows").asInt()).isEqualTo(ROWS);
       assertThat(pipeline.leftovers()).isEmpty();
       assertThat(pipeline.openUploads()).isEmpty();
-      assertThat(pipeline.rowsInLake())
-          .containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
+      assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
       assertThat(worker.log()).doesNotContain(" ERROR ");
     }
   }
@@ -254,8 +251,7 @@ class QueueIT {
     return time(
         workflowId,
         event ->
-            event.getEventType()
-                == EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED);
+            event.getEventType() == EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED);
   }
 
   private static Instant closed(String workflowId) {

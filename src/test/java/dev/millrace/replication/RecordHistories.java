@@ -73,7 +73,8 @@ class RecordHistories {
       try (TestPipeline.Gate gate = pipeline.shutGate()) {
         first = pipeline.start("first", tables);
         Await.until(
-            "a table is extracted", () -> first(pipeline) && TestTemporal.attempt(child, "TableExtract") > 0);
+            "a table is extracted",
+            () -> first(pipeline) && TestTemporal.attempt(child, "TableExtract") > 0);
         second = pipeline.start("second", tables);
         Await.until(
             "the second is queued",
@@ -131,8 +132,7 @@ class RecordHistories {
       }
       TestTemporal.failure(robbed);
       save("lease-lost", pipeline.workflowId("robbed"));
-      save(
-          "lease-lost-table", pipeline.workflowId("robbed") + "/" + pipeline.gatedView());
+      save("lease-lost-table", pipeline.workflowId("robbed") + "/" + pipeline.gatedView());
       assertThat(worker).isNotNull();
     }
   }
@@ -192,8 +192,7 @@ class RecordHistories {
     command.addAll(List.of("--port", "" + port, "--log-level", "warn"));
     command.addAll(
         List.of(
-            "--dynamic-config-value",
-            "limit.historyCount.suggestContinueAsNew=" + MOST_EVENTS));
+            "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=" + MOST_EVENTS));
     for (String attribute : List.of("MillracePipeline", "MillraceTable", "MillraceState")) {
       command.addAll(List.of("--search-attribute", attribute + "=Keyword"));
     }

@@ -66,8 +66,7 @@ public final class TestTemporal {
     return describe(workflowId)
         .getWorkflowExecutionInfo()
         .getSearchAttributes()
-        .getIndexedFieldsOrDefault(
-            "MillraceState", Payload.getDefaultInstance())
+        .getIndexedFieldsOrDefault("MillraceState", Payload.getDefaultInstance())
         .getData()
         .toStringUtf8()
         .replace("\"", "");
@@ -107,8 +106,7 @@ public final class TestTemporal {
     } catch (TimeoutException exception) {
       throw new AssertionError(
           "%s has no result%n%s"
-              .formatted(
-                  run.getExecution(), describe(run.getExecution().getWorkflowId())),
+              .formatted(run.getExecution(), describe(run.getExecution().getWorkflowId())),
           exception);
     }
   }
