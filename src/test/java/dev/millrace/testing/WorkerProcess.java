@@ -128,6 +128,30 @@ public final class WorkerProcess implements AutoCloseable {
     }
   }
 
+  /** Waits until no thread of the process is inside a class. */
+  public void awaitNothingRunsOf(Class<?> type) {
+    Await.until(
+        "nothing runs of " + type.getName(),
+        END_BOUND,
+        () -> !threads().contains("at " + type.getName() + "."),
+        this::threads);
+  }
+
+  private String threads() {
+    String dump = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
+    try {
+      Process asked =
+          new ProcessBuilder(dump, Long.toString(process.pid())).redirectErrorStream(true).start();
+      String threads = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (!threads.contains("Full thread dump")) {
+        throw new AssertionError("no threads are shown: " + threads + lastLines());
+      }
+      return threads;
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+  }
+
   /** Returns all that the process has said. */
   public String log() {
     try {
