@@ -25,7 +25,10 @@ public final class FailureTranslation extends WorkerInterceptorBase {
       public ActivityOutput execute(ActivityInput input) {
         try {
           return super.execute(input);
-        } catch (TemporalFailure | ActivityCompletionException exception) {
+        } catch (TemporalFailure exception) {
+          throw exception;
+        } catch (ActivityCompletionException exception) {
+          tell(exception);
           throw exception;
         } catch (MillraceException exception) {
           tell(exception);
@@ -36,6 +39,17 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         }
       }
     };
+  }
+
+  /** Cancelled, or late: another attempt may be at work already. */
+  private static void tell(ActivityCompletionException exception) {
+    ActivityInfo step = Activity.getExecutionContext().getInfo();
+    LOG.info(
+        "{} of {}, attempt {} stops: {}",
+        step.getActivityType(),
+        step.getWorkflowId(),
+        step.getAttempt(),
+        exception.getClass().getSimpleName());
   }
 
   private static void tell(MillraceException exception) {

@@ -73,6 +73,16 @@ public final class LakeReader {
         .toList();
   }
 
+  /** Returns the objects below a prefix, each with its tag and the time at which it was written. */
+  public static List<String> writings(String prefix) {
+    return Holder.CLIENT
+        .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
+        .contents()
+        .stream()
+        .map(object -> "%s %s %s".formatted(object.key(), object.eTag(), object.lastModified()))
+        .toList();
+  }
+
   /** Returns the keys below a prefix for which an upload is open. */
   public static List<String> openUploads(String prefix) {
     return Holder.CLIENT

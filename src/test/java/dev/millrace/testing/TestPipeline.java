@@ -1,6 +1,5 @@
 package dev.millrace.testing;
 
-import dev.millrace.dev.EmbeddedStack;
 import io.temporal.api.enums.v1.WorkflowIdConflictPolicy;
 import io.temporal.client.WorkflowOptions;
 import io.temporal.client.WorkflowStub;
@@ -16,11 +15,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
-import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
-import software.amazon.awssdk.regions.Region;
-import software.amazon.awssdk.services.s3.S3Client;
-import software.amazon.awssdk.services.s3.model.MultipartUpload;
 
 /**
  * A pipeline over one table of {@link TestStack} with a task queue, and so workers, of its own.
@@ -33,19 +27,6 @@ import software.amazon.awssdk.services.s3.model.MultipartUpload;
  */
 public record TestPipeline(String name, Path configuration) {
   private static final String TASK_QUEUE = "  task_queue: millrace\n";
-
-  private static final class Bucket {
-    static final S3Client CLIENT =
-        S3Client.builder()
-            .region(Region.of(EmbeddedStack.REGION))
-            .endpointOverride(TestStack.s3().endpoint())
-            .forcePathStyle(true)
-            .credentialsProvider(
-                StaticCredentialsProvider.create(
-                    AwsBasicCredentials.create(
-                        TestStack.stack().accessKeyId(), TestStack.stack().secretAccessKey())))
-            .build();
-  }
 
   /**
    * Makes the table and its rows; all of them have the same key.
@@ -108,6 +89,14 @@ public record TestPipeline(String name, Path configuration) {
   /** Returns the name of the view that waits for the gate. */
   public String gatedView() {
     return schema() + ".gated";
+  }
+
+  /** Returns whether a run waits at the gate. */
+  public boolean extracts() {
+    return !column(
+            "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'COPY%%\"%s\".\"gated\"%%'"
+                .formatted(schema()))
+        .isEmpty();
   }
 
   private int gateKey() {
@@ -221,41 +210,24 @@ public record TestPipeline(String name, Path configuration) {
 
   /** Returns {@code id/version} of each row of each object of this pipeline. */
   public List<String> rowsInLake() {
-    return objects().stream()
-        .map(key -> Bucket.CLIENT.getObjectAsBytes(get -> get.bucket(EmbeddedStack.BUCKET).key(key)))
-        .flatMap(object -> ParquetObject.rows(object.asByteArray()).stream())
-        .map(row -> row.getLong("id", 0) + "/" + row.getInteger("version", 0))
+    return LakeReader.rowsUnder(prefix()).stream()
+        .map(row -> row.get("id") + "/" + row.get("version"))
         .toList();
   }
 
   /** Returns the keys of its objects. */
   public List<String> objects() {
-    return Bucket.CLIENT
-        .listObjectsV2Paginator(list -> list.bucket(EmbeddedStack.BUCKET).prefix(prefix()))
-        .contents()
-        .stream()
-        .map(object -> object.key())
-        .toList();
+    return LakeReader.objects(prefix());
   }
 
-  /** Returns its objects, each with the time at which it was written. */
+  /** Returns its objects, each with its tag and the time at which it was written. */
   public List<String> writings() {
-    return Bucket.CLIENT
-        .listObjectsV2Paginator(list -> list.bucket(EmbeddedStack.BUCKET).prefix(prefix()))
-        .contents()
-        .stream()
-        .map(object -> object.key() + " " + object.eTag() + " " + object.lastModified())
-        .toList();
+    return LakeReader.writings(prefix());
   }
 
   /** Returns the keys of its open uploads. */
   public List<String> openUploads() {
-    return Bucket.CLIENT
-        .listMultipartUploadsPaginator(list -> list.bucket(EmbeddedStack.BUCKET).prefix(prefix()))
-        .stream()
-        .flatMap(page -> page.uploads().stream())
-        .map(MultipartUpload::key)
-        .toList();
+    return LakeReader.openUploads(prefix());
   }
 
   private String prefix() {

@@ -22,6 +22,9 @@ public final class WorkerProcess implements AutoCloseable {
   /** The exit code of a process that SIGKILL ended. */
   public static final int KILLED = 128 + 9;
 
+  /** The exit code of a process that SIGTERM ended. */
+  public static final int STOPPED = 128 + 15;
+
   private static final Duration START_BOUND = Duration.ofMinutes(2);
   private static final Duration END_BOUND = Duration.ofMinutes(2);
   private static final int TOLD_LINES = 40;
@@ -125,6 +128,30 @@ public final class WorkerProcess implements AutoCloseable {
     }
   }
 
+  /** Waits until no thread of the process is inside a class. */
+  public void awaitNothingRunsOf(Class<?> type) {
+    Await.until(
+        "nothing runs of " + type.getName(),
+        END_BOUND,
+        () -> !threads().contains("at " + type.getName() + "."),
+        this::threads);
+  }
+
+  private String threads() {
+    String dump = Path.of(System.getProperty("java.home"), "bin", "jstack").toString();
+    try {
+      Process asked =
+          new ProcessBuilder(dump, Long.toString(process.pid())).redirectErrorStream(true).start();
+      String threads = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      if (!threads.contains("Full thread dump")) {
+        throw new AssertionError("no threads are shown: " + threads + lastLines());
+      }
+      return threads;
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+  }
+
   /** Returns all that the process has said. */
   public String log() {
     try {
@@ -144,6 +171,12 @@ public final class WorkerProcess implements AutoCloseable {
   public void kill() {
     process.destroyForcibly();
     process.onExit().join();
+  }
+
+  /** Asks the process to end, as an orchestrator does, and returns its exit code. */
+  public int stop() {
+    process.destroy();
+    return awaitEnd();
   }
 
   @Override
