@@ -76,6 +76,8 @@ public enum ErrorCode {
   TABLES_FAILED(false),
   /** A step took longer than its time limit, or its worker went away for too long. */
   TIMEOUT(true),
+  /** The worker was stopped; another one goes on. */
+  WORKER_STOPPED(true),
   /** Somebody cancelled or terminated it. */
   CANCELLED(false),
   /** A part of the embedded stack could not be started. */

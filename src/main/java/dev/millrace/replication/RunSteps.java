@@ -150,7 +150,7 @@ public final class RunSteps implements RunActivities {
       // The worker shuts down; another one goes on with the next attempt.
       Thread.currentThread().interrupt();
       throw new MillraceException(
-          ErrorCode.CANCELLED, "the worker shuts down; another one takes over", exception);
+          ErrorCode.WORKER_STOPPED, "the worker was stopped; another one goes on", exception);
     }
   }
 

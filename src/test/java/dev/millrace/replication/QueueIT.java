@@ -27,16 +27,8 @@ class QueueIT {
   /** A pipeline whose first run waits at its gate, in the middle of extract. */
   private static WorkflowStub startAtWork(TestPipeline pipeline) {
     WorkflowStub run = pipeline.start("first", List.of(pipeline.gatedView()));
-    Await.until("the first run extracts", () -> extracts(pipeline));
+    Await.until("the first run extracts", pipeline::extracts);
     return run;
-  }
-
-  private static boolean extracts(TestPipeline pipeline) {
-    return !pipeline
-        .column(
-            "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'COPY%%\"%s\".\"gated\"%%'"
-                .formatted(pipeline.schema()))
-        .isEmpty();
   }
 
   private static WorkflowStub startQueued(TestPipeline pipeline, String name) {

@@ -91,6 +91,14 @@ public record TestPipeline(String name, Path configuration) {
     return schema() + ".gated";
   }
 
+  /** Returns whether a run waits at the gate. */
+  public boolean extracts() {
+    return !column(
+            "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'COPY%%\"%s\".\"gated\"%%'"
+                .formatted(schema()))
+        .isEmpty();
+  }
+
   private int gateKey() {
     return name.hashCode();
   }

@@ -22,6 +22,9 @@ public final class WorkerProcess implements AutoCloseable {
   /** The exit code of a process that SIGKILL ended. */
   public static final int KILLED = 128 + 9;
 
+  /** The exit code of a process that SIGTERM ended. */
+  public static final int STOPPED = 128 + 15;
+
   private static final Duration START_BOUND = Duration.ofMinutes(2);
   private static final Duration END_BOUND = Duration.ofMinutes(2);
   private static final int TOLD_LINES = 40;
@@ -168,6 +171,12 @@ public final class WorkerProcess implements AutoCloseable {
   public void kill() {
     process.destroyForcibly();
     process.onExit().join();
+  }
+
+  /** Asks the process to end, as an orchestrator does, and returns its exit code. */
+  public int stop() {
+    process.destroy();
+    return awaitEnd();
   }
 
   @Override
