@@ -171,7 +171,7 @@ class RecordHistories {
             .isEqualTo(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW);
         save("continued-as-new", client, begun);
         save("continued-as-new-last", client, execution(pipeline.workflowId("run")));
-        assertThat(worker.log()).doesNotContain(" ERROR ");
+        assertThat(worker.errors()).isEmpty();
       }
     } finally {
       server.destroyForcibly();

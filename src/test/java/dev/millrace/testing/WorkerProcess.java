@@ -29,6 +29,8 @@ public final class WorkerProcess implements AutoCloseable {
   private static final Duration END_BOUND = Duration.ofMinutes(2);
   private static final int TOLD_LINES = 40;
 
+  private static final Pattern OWN_ERROR = Pattern.compile(" ERROR (d\\.m\\.|dev\\.millrace)");
+
   private final Process process;
   private final Path log;
   private final Thread hook = new Thread(this::kill, "worker-kill");
@@ -159,6 +161,11 @@ public final class WorkerProcess implements AutoCloseable {
     } catch (IOException exception) {
       throw new UncheckedIOException(exception);
     }
+  }
+
+  /** Returns the errors that Millrace itself has told; the SDK tells some on a loaded host. */
+  public List<String> errors() {
+    return log().lines().filter(line -> OWN_ERROR.matcher(line).find()).toList();
   }
 
   private String lastLines() {
