@@ -6,6 +6,8 @@ import dev.millrace.app.Configuration.LakeCredentials;
 import dev.millrace.app.Configuration.PostgresConnection;
 import dev.millrace.lake.Credentials;
 import dev.millrace.lake.FolderLakeSettings;
+import dev.millrace.lake.Lake;
+import dev.millrace.lake.S3Lake;
 import dev.millrace.lake.S3LakeSettings;
 import dev.millrace.postgres.PostgresSettings;
 
@@ -50,6 +52,14 @@ final class Adapters {
   /** Returns what {@link dev.millrace.lake.FolderLake} takes. */
   static FolderLakeSettings folder(String name, FolderLake lake) {
     return new FolderLakeSettings(name, lake.folder(), lake.prefix());
+  }
+
+  /** Returns the lake itself. */
+  static Lake lake(String name, Configuration.LakeStore store) {
+    if (store instanceof FolderLake folder) {
+      return new dev.millrace.lake.FolderLake(folder(name, folder));
+    }
+    return new S3Lake(bucket(name, (BucketLake) store));
   }
 
   private static Credentials credentials(LakeCredentials credentials) {

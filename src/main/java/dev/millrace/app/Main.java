@@ -77,6 +77,7 @@ public final class Main implements Runnable {
   private static List<Object> subcommands() {
     return List.of(
         new WorkerCommand(),
+        new StateCommand(),
         new DevCommand(Main::startWorker),
         new DemoCommand(Main::startWorker));
   }

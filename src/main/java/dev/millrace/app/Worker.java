@@ -5,7 +5,6 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.FolderLake;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
-import dev.millrace.lake.S3Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.replication.Admission;
@@ -137,15 +136,8 @@ public final class Worker implements AutoCloseable {
 
   private static Map<String, Lake> lakes(Configuration configuration) {
     Map<String, Lake> lakes = new LinkedHashMap<>();
-    configuration.lakes().forEach((name, store) -> lakes.put(name, lake(name, store)));
+    configuration.lakes().forEach((name, store) -> lakes.put(name, Adapters.lake(name, store)));
     return lakes;
-  }
-
-  private static Lake lake(String name, Configuration.LakeStore store) {
-    if (store instanceof Configuration.FolderLake folder) {
-      return new FolderLake(Adapters.folder(name, folder));
-    }
-    return new S3Lake(Adapters.bucket(name, (Configuration.BucketLake) store));
   }
 
   /** Makes the schemas of the state; each run does so, too, so a passing fault is only told. */

@@ -42,6 +42,7 @@ public final class DemoCommand implements Callable<Integer> {
   private static final DateTimeFormatter SECOND =
       DateTimeFormatter.ofPattern("uuuuMMdd'T'HHmmss").withZone(ZoneOffset.UTC);
   private static final double NANOS_PER_SECOND = 1e9;
+  private static final double BYTES_PER_KILOBYTE = 1e3;
   private static final double BYTES_PER_MEGABYTE = 1e6;
 
   private final WorkerStarter workerStarter;
@@ -137,6 +138,11 @@ public final class DemoCommand implements Callable<Integer> {
   private void startWorker(EmbeddedStack stack) {
     // What a worker tells about its work, this command tells in its own way.
     level("dev.millrace", Level.WARN);
+    if (!stack.temporal().isReal()) {
+      // They tell what the test server lacks; see tellLeftOut.
+      level("dev.millrace.app.Worker", Level.ERROR);
+      level("io.temporal.internal.worker.HeartbeatManager", Level.ERROR);
+    }
     long start = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));
     say("  Worker   ready on task queue millrace (%s)".formatted(since(start)));
@@ -153,7 +159,7 @@ public final class DemoCommand implements Callable<Integer> {
       DemoTables.create(postgres, rows);
     }
     DemoTables.counts(postgres)
-        .forEach((table, count) -> say("  %-14s  %,9d rows".formatted(table, count)));
+        .forEach((table, count) -> say("  %-14s %,9d rows".formatted(table, count)));
     if (fresh) {
       say("  made in " + since(start));
     }
@@ -171,11 +177,11 @@ public final class DemoCommand implements Callable<Integer> {
       sum += result.rows();
       written.merge(result.table(), result.rows(), Long::sum);
       say(
-          "  %-14s  %,9d rows  %9s  %s"
+          "  %-14s %,9d rows  %9s  %s"
               .formatted(
                   result.table(),
                   result.rows(),
-                  megabytes(result.bytes()),
+                  size(result.bytes()),
                   result.object().orElse("no object, because nothing changed")));
       requireListed(lake, result);
     }
@@ -195,7 +201,7 @@ public final class DemoCommand implements Callable<Integer> {
   private void change(Connection postgres) throws SQLException {
     heading("Changing rows in Postgres");
     DemoTables.change(postgres)
-        .forEach((table, done) -> say("  %-14s  %s".formatted(table, done)));
+        .forEach((table, done) -> say("  %-14s %s".formatted(table, done)));
   }
 
   /** Returns whether all tables are equal; says which are, and the first difference of others. */
@@ -217,11 +223,11 @@ public final class DemoCommand implements Callable<Integer> {
                 .or(() -> lost(written.getOrDefault(table, outcome.versions()), outcome));
         if (difference.isPresent()) {
           equal = false;
-          say("  %-14s  DIFFERS: %s".formatted(table, difference.get()));
+          say("  %-14s DIFFERS: %s".formatted(table, difference.get()));
         } else {
           proven += outcome.rows();
           say(
-              "  %-14s  %,9d rows equal in %d columns (newest of %,d versions in %d objects)"
+              "  %-14s %,9d rows equal in %d columns (newest of %,d versions in %d objects)"
                   .formatted(
                       table, outcome.rows(), outcome.columns(), outcome.versions(), files.size()));
         }
@@ -300,8 +306,10 @@ public final class DemoCommand implements Callable<Integer> {
         Locale.ROOT, "%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
   }
 
-  private static String megabytes(long bytes) {
-    return String.format(Locale.ROOT, "%,.2f MB", bytes / BYTES_PER_MEGABYTE);
+  private static String size(long bytes) {
+    return bytes < BYTES_PER_MEGABYTE
+        ? String.format(Locale.ROOT, "%,.1f kB", bytes / BYTES_PER_KILOBYTE)
+        : String.format(Locale.ROOT, "%,.1f MB", bytes / BYTES_PER_MEGABYTE);
   }
 
   private void heading(String text) {

@@ -19,9 +19,11 @@ final class BinaryPages extends ColumnPages {
   private final PageBuffer bytes = new PageBuffer(1024);
   private final boolean text;
   private final boolean jsonb;
-  // Where the least and the greatest value of the page lie in its bytes.
+  // How the least and the greatest value of the page begin, and where they lie in its bytes.
+  private long minPrefix;
   private int minStart;
   private int minEnd;
+  private long maxPrefix;
   private int maxStart;
   private int maxEnd;
 
@@ -67,17 +69,36 @@ final class BinaryPages extends ColumnPages {
     bytes.putInt(length);
     int start = bytes.extend(length);
     System.arraycopy(data, place, bytes.array(), start, length);
-    observe(start, start + length);
+    observe(prefix(data, place, length), start, start + length);
   }
 
-  private void observe(int start, int end) {
-    byte[] array = bytes.array();
+  /** Returns the first 8 bytes, filled up with zeros; ordered as the values where they differ. */
+  private static long prefix(byte[] data, int place, int length) {
+    if (length >= Long.BYTES) {
+      return (long) Batch.LONG_BE.get(data, place);
+    }
+    long prefix = 0;
+    for (int i = 0; i < length; i++) {
+      prefix |= (data[place + i] & 0xffL) << (Long.SIZE - Byte.SIZE * (i + 1));
+    }
+    return prefix;
+  }
+
+  private void observe(long prefix, int start, int end) {
     boolean first = values() == 0;
+    if (!first
+        && Long.compareUnsigned(prefix, minPrefix) > 0
+        && Long.compareUnsigned(prefix, maxPrefix) < 0) {
+      return;
+    }
+    byte[] array = bytes.array();
     if (first || Arrays.compareUnsigned(array, start, end, array, minStart, minEnd) < 0) {
+      minPrefix = prefix;
       minStart = start;
       minEnd = end;
     }
     if (first || Arrays.compareUnsigned(array, start, end, array, maxStart, maxEnd) > 0) {
+      maxPrefix = prefix;
       maxStart = start;
       maxEnd = end;
     }

@@ -25,7 +25,8 @@ public final class Catalogue {
 
   private static final String RELATION =
       """
-      SELECT c.oid, c.relkind, has_schema_privilege(n.oid, 'USAGE') AS usage
+      SELECT c.oid, c.relkind, has_schema_privilege(n.oid, 'USAGE') AS usage,
+             current_setting('server_encoding') = 'SQL_ASCII' AS ascii
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = ? AND c.relname = ?""";
 
@@ -94,13 +95,14 @@ public final class Catalogue {
               "no USAGE privilege on schema %s, so %s can't be read; GRANT USAGE ON SCHEMA %s"
                   .formatted(schema, name, schema));
         }
-        return describe(connection, name, row.getLong("oid"), kind);
+        return describe(connection, name, row.getLong("oid"), kind, row.getBoolean("ascii"));
       }
     }
   }
 
   private static Relation describe(
-      Connection connection, TableName name, long oid, Relation.Kind kind) throws SQLException {
+      Connection connection, TableName name, long oid, Relation.Kind kind, boolean sqlAscii)
+      throws SQLException {
     List<Column> columns = new ArrayList<>();
     Set<String> unreadable = new HashSet<>();
     try (PreparedStatement query = connection.prepareStatement(COLUMNS)) {
@@ -108,7 +110,7 @@ public final class Catalogue {
       query.setLong(2, oid);
       try (ResultSet row = query.executeQuery()) {
         while (row.next()) {
-          Column column = column(row);
+          Column column = column(row, sqlAscii);
           columns.add(column);
           if (!row.getBoolean("readable")) {
             unreadable.add(column.name());
@@ -126,7 +128,7 @@ public final class Catalogue {
           ErrorCode.NO_PRIVILEGE,
           "no SELECT privilege on %s; GRANT SELECT ON %s".formatted(name, Identifiers.quote(name)));
     }
-    return new Relation(name, oid, kind, columns, unreadable);
+    return new Relation(name, oid, kind, columns, unreadable, sqlAscii);
   }
 
   private static Relation.Kind kind(TableName name, String relkind) {
@@ -170,7 +172,7 @@ public final class Catalogue {
         ErrorCode.TABLE_MISSING, "table %s does not exist%s".formatted(name, hint));
   }
 
-  private static Column column(ResultSet row) throws SQLException {
+  private static Column column(ResultSet row, boolean sqlAscii) throws SQLException {
     String name = row.getString("attname");
     boolean nullable = !row.getBoolean("attnotnull");
     String declared = row.getString("declared");
@@ -179,7 +181,11 @@ public final class Catalogue {
           name, new ColumnType(Wire.TEXT, 0, 0, declared), nullable, false, Column.Kind.ENUM);
     }
     long type = row.getLong("type");
-    Optional<ColumnType> known = type(type, row.getInt("modifier"), declared);
+    // jsonb's own form would be checked by the server, see SelectQuery.
+    Optional<ColumnType> known =
+        sqlAscii && type == TypeId.JSONB
+            ? Optional.empty()
+            : type(type, row.getInt("modifier"), declared);
     boolean json = type == TypeId.JSON || type == TypeId.JSONB;
     return new Column(
         name,

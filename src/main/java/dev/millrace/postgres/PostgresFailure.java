@@ -80,6 +80,8 @@ final class PostgresFailure {
               : ErrorCode.NO_PRIVILEGE;
       case "42P01", "3F000" -> ErrorCode.TABLE_MISSING;
       case "42703" -> ErrorCode.COLUMN_MISSING;
+      // text that has no place in UTF-8, from a database with another encoding
+      case "22021", "22P05" -> ErrorCode.VALUE_OUT_OF_RANGE;
       case "3D000" -> ErrorCode.POSTGRES_REFUSED;
       // serialization failure (also a standby's cancel of a long read), deadlock, lock timeout,
       // idle

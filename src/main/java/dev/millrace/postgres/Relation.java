@@ -15,9 +15,15 @@ import java.util.Set;
  * @param kind what it is
  * @param columns those that are not dropped, in the table's order; never empty
  * @param unreadable names of columns that the user has no SELECT on; never all of them
+ * @param sqlAscii whether the database's encoding is SQL_ASCII: its text may be any bytes
  */
 public record Relation(
-    TableName name, long oid, Kind kind, List<Column> columns, Set<String> unreadable) {
+    TableName name,
+    long oid,
+    Kind kind,
+    List<Column> columns,
+    Set<String> unreadable,
+    boolean sqlAscii) {
 
   /** The kinds of relations that can be read. */
   public enum Kind {

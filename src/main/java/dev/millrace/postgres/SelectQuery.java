@@ -1,6 +1,7 @@
 package dev.millrace.postgres;
 
 import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.ColumnType.Wire;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -21,13 +22,19 @@ public final class SelectQuery {
       throw new IllegalArgumentException("no columns of " + relation.name());
     }
     relation.requireReadable(columns);
-    String list = columns.stream().map(SelectQuery::item).collect(Collectors.joining(", "));
+    String list =
+        columns.stream().map(column -> item(relation, column)).collect(Collectors.joining(", "));
     String select = "SELECT " + list + " FROM " + Identifiers.quote(relation.name());
     return condition == null ? select : select + " WHERE " + condition;
   }
 
-  private static String item(Column column) {
+  private static String item(Relation relation, Column column) {
     String name = Identifiers.quote(column.name());
+    if (relation.sqlAscii() && column.type().wire() == Wire.TEXT) {
+      // As bytea, which the server hands out unchecked: where it checks text, it tells no row.
+      return "CASE WHEN %s IS NOT NULL THEN convert_to(format('%%s', %s), 'SQL_ASCII') END AS %s"
+          .formatted(name, name, name);
+    }
     return column.asText() ? name + "::text AS " + name : name;
   }
 }

@@ -8,6 +8,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.TableName;
 import io.temporal.activity.Activity;
 import io.temporal.activity.ActivityExecutionContext;
+import io.temporal.client.ActivityNotExistsException;
 import io.temporal.failure.ApplicationErrorCategory;
 import io.temporal.failure.ApplicationFailure;
 import java.time.Duration;
@@ -100,8 +101,13 @@ public final class RunSteps implements RunActivities {
         renew(name, runId);
         renewal = System.nanoTime() + Lease.RENEWAL.toNanos();
       }
-      // Throws when the run is over.
-      context.heartbeat(null);
+      try {
+        context.heartbeat(null);
+      } catch (ActivityNotExistsException over) {
+        // The usual end: the run has closed before this activity heard of its cancellation.
+        context.doNotCompleteOnReturn();
+        return;
+      }
       pause();
     }
   }

@@ -11,6 +11,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -79,7 +80,7 @@ class EmbeddedStackIT {
     stack.close();
     assertThat(closed).containsExactly("ready file, after false", "worker");
     assertThat(stack.dataDirectory()).doesNotExist();
-    assertThat(stack.postgres().ended()).isDone();
+    assertThat(stack.postgres().ended()).succeedsWithin(Duration.ofMinutes(1));
     stack.attach(() -> closed.add("late"));
     assertThat(closed).contains("late");
   }

@@ -7,11 +7,15 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.parquet.ParquetReadOptions;
 import org.apache.parquet.column.page.PageReadStore;
+import org.apache.parquet.conf.PlainParquetConfiguration;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.internal.column.columnindex.OffsetIndex;
 import org.apache.parquet.io.ColumnIOFactory;
 import org.apache.parquet.io.InputFile;
 import org.apache.parquet.io.RecordReader;
@@ -33,9 +37,34 @@ final class MemoryFile implements ParquetTable.Sink, InputFile {
     return written.toByteArray();
   }
 
+  ParquetFileReader open() throws IOException {
+    return ParquetFileReader.open(
+        this,
+        ParquetReadOptions.builder(new PlainParquetConfiguration())
+            .withCodecFactory(new ZstdReading())
+            .usePageChecksumVerification()
+            .build());
+  }
+
   ParquetMetadata footer() {
-    try (ParquetFileReader reader = ParquetFileReader.open(this)) {
+    try (ParquetFileReader reader = open()) {
       return reader.getFooter();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Returns the number of rows of each page of a column in the first row group. */
+  List<Long> pages(int column) {
+    try (ParquetFileReader reader = open()) {
+      BlockMetaData block = reader.getFooter().getBlocks().get(0);
+      OffsetIndex index = reader.readOffsetIndex(block.getColumns().get(column));
+      List<Long> rows = new ArrayList<>();
+      for (int page = 0; page < index.getPageCount(); page++) {
+        rows.add(
+            index.getLastRowIndex(page, block.getRowCount()) - index.getFirstRowIndex(page) + 1);
+      }
+      return rows;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -43,7 +72,7 @@ final class MemoryFile implements ParquetTable.Sink, InputFile {
 
   List<Group> read() {
     List<Group> rows = new ArrayList<>();
-    try (ParquetFileReader reader = ParquetFileReader.open(this)) {
+    try (ParquetFileReader reader = open()) {
       MessageType schema = reader.getFileMetaData().getSchema();
       for (PageReadStore group = reader.readNextRowGroup();
           group != null;

@@ -186,7 +186,7 @@ class TypesIT {
             value("1970-01-01", "0"),
             value("2000-01-01", "10957"),
             value("0044-03-15 BC", "-735160"),
-            value("15000-01-01", "4759180"),
+            value("15000-01-01", "4759110"),
             value("4713-01-01 BC", "-2440550"),
             value("5874897-12-31", "2145042905")),
         type(
@@ -201,7 +201,7 @@ class TypesIT {
             value("2018-03-25 03:17:17", "1521947837000000"),
             value("1969-12-31 23:59:59.999999", "-1"),
             value("0044-03-15 BC", "-63517824000000000"),
-            value("15000-01-01", "411193152000000000"),
+            value("15000-01-01", "411187104000000000"),
             value("4713-01-01 BC", "-210863520000000000"),
             value("294246-12-31 23:59:59.999999", "9223371244799999999")),
         type(
@@ -210,7 +210,7 @@ class TypesIT {
             value("2024-05-06 13:13:13+04", "1714986793000000"),
             value("2024-05-06 09:13:13Z", "1714986793000000"),
             value("0044-03-15 00:00Z BC", "-63517824000000000"),
-            value("15000-01-01 00:00Z", "411193152000000000")),
+            value("15000-01-01 00:00Z", "411187104000000000")),
         type("int4[]", "BINARY STRING", value("{1,NULL}", "{1,NULL}"), value("{}", "{}")),
         type("uuid[]", "BINARY STRING", value("{}", "{}"), value("{NULL}", "{NULL}")),
         type("interval", "BINARY STRING", value("1 day 2 hours", "1 day 02:00:00")),
@@ -283,10 +283,8 @@ class TypesIT {
     for (int i = 0; i < rows.size(); i++) {
       String stored = stored(type, rows.get(i));
       switch (type.getPrimitiveTypeName()) {
-        case FLOAT ->
-            assertThat(Float.parseFloat(stored)).isEqualTo(Float.parseFloat(texts.get(i)));
-        case DOUBLE ->
-            assertThat(Double.parseDouble(stored)).isEqualTo(Double.parseDouble(texts.get(i)));
+        case FLOAT -> assertThat(Float.valueOf(stored)).isEqualTo(Float.valueOf(texts.get(i)));
+        case DOUBLE -> assertThat(Double.valueOf(stored)).isEqualTo(Double.valueOf(texts.get(i)));
         default -> assertThat(stored.stripTrailing()).isEqualTo(texts.get(i).stripTrailing());
       }
     }
@@ -488,11 +486,11 @@ class TypesIT {
     }
     TestPostgres.execute(database, "CREATE TABLE widest (" + columns + ")");
     TestPostgres.execute(
-        database, "INSERT INTO widest SELECT " + values + " FROM generate_series(1, 3000) AS g");
+        database, "INSERT INTO widest SELECT " + values + " FROM generate_series(1, 1500) AS g");
     Extracted extracted = Extracted.from(postgres, "public.widest");
-    assertThat(extracted.summary().rowsInFooter()).isEqualTo(3000);
+    assertThat(extracted.summary().rowsInFooter()).isEqualTo(1500);
     List<Group> rows = extracted.file().read();
-    for (int row : new int[] {0, 1309, 1310, 2999}) {
+    for (int row : new int[] {0, 1309, 1310, 1499}) {
       assertThat(rows.get(row).getInteger(0, 0)).isEqualTo(row + 1);
       assertThat(rows.get(row).getInteger(1599, 0)).isEqualTo((row + 1) % 1600);
     }
@@ -525,20 +523,21 @@ class TypesIT {
         """
         CREATE TABLE many (id int8, v text, n int4);
         INSERT INTO many
-          SELECT i, CASE WHEN i % 7 <> 0 THEN repeat(md5(i::text), (i % 40)::int4) END, CASE WHEN i % 3 = 0 THEN i END
-          FROM generate_series(1, 70000) AS i""");
+          SELECT i, CASE WHEN i % 7 <> 0 THEN (SELECT string_agg(md5((i * k)::text), '') FROM generate_series(1, i % 40) AS k) END, CASE WHEN i % 3 = 0 THEN i END
+          FROM generate_series(1, 100000) AS i""");
     Extracted extracted = Extracted.from(postgres, "public.many");
     assertThat(extracted.file().footer().getBlocks()).hasSizeGreaterThan(1);
     List<Group> rows = extracted.file().read();
-    assertThat(rows).hasSize(70_000);
+    assertThat(rows).hasSize(100_000);
     String texts = TestPostgres.query(database, "SELECT sum(length(v))::text FROM many");
     long length = 0;
     for (int i = 0; i < rows.size(); i++) {
       Group row = rows.get(i);
       assertThat(row.getLong(0, 0)).isEqualTo(i + 1);
-      assertThat(row.getFieldRepetitionCount(1)).isEqualTo((i + 1) % 7 == 0 ? 0 : 1);
+      assertThat(row.getFieldRepetitionCount(1))
+          .isEqualTo((i + 1) % 7 == 0 || (i + 1) % 40 == 0 ? 0 : 1);
       assertThat(row.getFieldRepetitionCount(2)).isEqualTo((i + 1) % 3 == 0 ? 1 : 0);
-      if ((i + 1) % 7 != 0) {
+      if ((i + 1) % 7 != 0 && (i + 1) % 40 != 0) {
         length += row.getString(1, 0).length();
       }
       if ((i + 1) % 3 == 0) {

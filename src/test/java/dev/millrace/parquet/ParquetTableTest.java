@@ -1,0 +1,139 @@
+package dev.millrace.parquet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.Column;
+import dev.millrace.postgres.ColumnType;
+import dev.millrace.postgres.ColumnType.Wire;
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class ParquetTableTest {
+  private static final List<Column> COLUMNS =
+      List.of(column("id", Wire.INT4), column("v", Wire.TEXT));
+
+  private static Column column(String name, Wire wire) {
+    return new Column(
+        name, new ColumnType(wire, 0, 0, wire.name()), true, false, Column.Kind.PLAIN);
+  }
+
+  private static ParquetSummary encode(byte[] stream, int keyColumn, MemoryFile file) {
+    try (ParquetTable table = new ParquetTable(COLUMNS, keyColumn, Map.of(), file)) {
+      table.accept(stream, 0, stream.length);
+      return table.finish();
+    }
+  }
+
+  @Test
+  void aStreamWithoutItsTrailerIsNoFile() {
+    byte[] stream = new CopyStream().row(CopyStream.int4(1), CopyStream.text("a")).withoutTrailer();
+    assertThatThrownBy(() -> encode(stream, 0, new MemoryFile()))
+        .isInstanceOfSatisfying(
+            MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.AUDIT_FAILED))
+        .hasMessageContaining("after 1 rows");
+  }
+
+  @Test
+  void bytesAfterTheTrailerAreRefused() {
+    byte[] stream = Arrays.copyOf(new CopyStream().end(), 30);
+    assertThatThrownBy(() -> encode(stream, 0, new MemoryFile()))
+        .isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void anotherFormatIsRefused() {
+    byte[] stream = "1\tplain text of a COPY\n".getBytes(StandardCharsets.UTF_8);
+    assertThatThrownBy(() -> encode(stream, 0, new MemoryFile()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("header");
+  }
+
+  @Test
+  void aRowWithAnotherNumberOfFieldsIsRefused() {
+    byte[] stream = new CopyStream().row(CopyStream.int4(1)).end();
+    assertThatThrownBy(() -> encode(stream, 0, new MemoryFile()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("1 fields instead of 2");
+  }
+
+  @Test
+  void aRefusedValueIsNamedByTheNumberOfItsRowWhereThereIsNoKey() {
+    CopyStream stream = new CopyStream();
+    for (int i = 0; i < 30_000; i++) {
+      stream.row(CopyStream.int4(i), CopyStream.text("fine"));
+    }
+    stream.row(CopyStream.int4(1), new byte[] {(byte) 0xff});
+    assertThatThrownBy(() -> encode(stream.end(), -1, new MemoryFile()))
+        .isInstanceOf(MillraceException.class)
+        .hasMessageContaining("number 30001 of the query")
+        .hasMessageContaining("is not UTF-8 text");
+  }
+
+  @Test
+  void aFileThatIsGivenUpHasNoEnd() {
+    MemoryFile file = new MemoryFile();
+    byte[] stream = new CopyStream().row(CopyStream.int4(1), CopyStream.text("a")).withoutTrailer();
+    try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), file)) {
+      table.accept(stream, 0, stream.length);
+    }
+    assertThat(file.bytes()).doesNotContain('P', 'A', 'R', '1');
+  }
+
+  @Test
+  void pagesAreCutByRowsAndByBytes() {
+    CopyStream stream = new CopyStream();
+    String text = "z".repeat(1000);
+    for (int i = 0; i < 45_000; i++) {
+      stream.row(CopyStream.int4(i), i % 9 == 0 ? CopyStream.text(text) : null);
+    }
+    MemoryFile file = new MemoryFile();
+    assertThat(encode(stream.end(), 0, file).rowsInFooter()).isEqualTo(45_000);
+    assertThat(file.pages(0)).containsExactly(20_000L, 20_000L, 5_000L);
+    assertThat(file.pages(1)).hasSizeGreaterThan(3);
+    assertThat(file.pages(1).stream().mapToLong(Long::longValue).sum()).isEqualTo(45_000);
+  }
+
+  /** The worker's class path has no Hadoop; what parquet-hadoop touches must not need it. */
+  @Test
+  void noHadoopClassIsNeededToWrite() throws Exception {
+    String classPath =
+        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+            .filter(entry -> !entry.contains("hadoop-client"))
+            .collect(Collectors.joining(File.pathSeparator));
+    assertThat(System.getProperty("java.class.path")).contains("hadoop-client");
+    Process process =
+        new ProcessBuilder(
+                System.getProperty("java.home") + "/bin/java",
+                "-cp",
+                classPath,
+                WithoutHadoop.class.getName())
+            .redirectErrorStream(true)
+            .start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+    assertThat(output).contains("rowsInFooter=3");
+  }
+
+  /** The main class of a JVM without Hadoop. */
+  static final class WithoutHadoop {
+    private WithoutHadoop() {}
+
+    public static void main(String[] arguments) {
+      byte[] stream =
+          new CopyStream()
+              .row(CopyStream.int4(1), CopyStream.text("a"))
+              .row(CopyStream.int4(2), null)
+              .row(CopyStream.int4(3), CopyStream.text(""))
+              .end();
+      System.out.println(encode(stream, 0, new MemoryFile()));
+    }
+  }
+}
