@@ -145,7 +145,7 @@ public final class DemoCommand implements Callable<Integer> {
     }
     long start = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));
-    say("  Worker   ready on task queue millrace (%s)".formatted(since(start)));
+    say(text("  Worker   ready on task queue millrace (%s)", since(start)));
   }
 
   private boolean fill(Connection postgres) throws SQLException {
@@ -159,7 +159,7 @@ public final class DemoCommand implements Callable<Integer> {
       DemoTables.create(postgres, rows);
     }
     DemoTables.counts(postgres)
-        .forEach((table, count) -> say("  %-14s %,9d rows".formatted(table, count)));
+        .forEach((table, count) -> say(text("  %-14s %,9d rows", table, count)));
     if (fresh) {
       say("  made in " + since(start));
     }
@@ -177,15 +177,15 @@ public final class DemoCommand implements Callable<Integer> {
       sum += result.rows();
       written.merge(result.table(), result.rows(), Long::sum);
       say(
-          "  %-14s %,9d rows  %9s  %s"
-              .formatted(
-                  result.table(),
-                  result.rows(),
-                  size(result.bytes()),
-                  result.object().orElse("no object, because nothing changed")));
+          text(
+              "  %-14s %,9d rows  %9s  %s",
+              result.table(),
+              result.rows(),
+              size(result.bytes()),
+              result.object().orElse("no object, because nothing changed")));
       requireListed(lake, result);
     }
-    say("  %,d rows written in %s".formatted(sum, took));
+    say(text("  %,d rows written in %s", sum, took));
   }
 
   private static void requireListed(DemoLake lake, DemoRun.Written result) {
@@ -227,9 +227,9 @@ public final class DemoCommand implements Callable<Integer> {
         } else {
           proven += outcome.rows();
           say(
-              "  %-14s %,9d rows equal in %d columns (newest of %,d versions in %d objects)"
-                  .formatted(
-                      table, outcome.rows(), outcome.columns(), outcome.versions(), files.size()));
+              text(
+                  "  %-14s %,9d rows equal in %d columns (newest of %,d versions in %d objects)",
+                  table, outcome.rows(), outcome.columns(), outcome.versions(), files.size()));
         }
       }
     } finally {
@@ -239,8 +239,9 @@ public final class DemoCommand implements Callable<Integer> {
     say("");
     say(
         equal
-            ? "PROVEN: the newest version of each key in the lake equals the tables, %,d rows."
-                .formatted(proven)
+            ? text(
+                "PROVEN: the newest version of each key in the lake equals the tables, %,d rows.",
+                proven)
             : "NOT PROVEN: the lake differs from the tables; this is a fault in Millrace.");
     say("All of it took %s.".formatted(since(begin)));
     return equal;
@@ -250,7 +251,7 @@ public final class DemoCommand implements Callable<Integer> {
     return written == outcome.versions()
         ? Optional.empty()
         : Optional.of(
-            "the runs wrote %,d rows, the objects have %,d".formatted(written, outcome.versions()));
+            text("the runs wrote %,d rows, the objects have %,d", written, outcome.versions()));
   }
 
   private void tellLeftOut(EmbeddedStack stack) {
@@ -302,14 +303,17 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private static String since(long start) {
-    return String.format(
-        Locale.ROOT, "%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
+    return text("%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
   }
 
   private static String size(long bytes) {
     return bytes < BYTES_PER_MEGABYTE
-        ? String.format(Locale.ROOT, "%,.1f kB", bytes / BYTES_PER_KILOBYTE)
-        : String.format(Locale.ROOT, "%,.1f MB", bytes / BYTES_PER_MEGABYTE);
+        ? text("%,.1f kB", bytes / BYTES_PER_KILOBYTE)
+        : text("%,.1f MB", bytes / BYTES_PER_MEGABYTE);
+  }
+
+  private static String text(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
   }
 
   private void heading(String text) {

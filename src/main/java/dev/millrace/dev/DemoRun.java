@@ -195,7 +195,7 @@ final class DemoRun implements AutoCloseable {
           described.getPendingActivitiesList().stream()
               .findFirst()
               .map(DemoRun::step)
-              .orElse("between steps"));
+              .orElse("running"));
     }
     boolean well =
         described.getWorkflowExecutionInfo().getStatus()
@@ -209,7 +209,7 @@ final class DemoRun implements AutoCloseable {
         new StringBuilder(type.replaceFirst("^(Table|Run)", "").toLowerCase(Locale.ROOT));
     long rows = rowsSoFar(activity);
     if (rows > 0) {
-      text.append(" (%,d rows so far)".formatted(rows));
+      text.append(String.format(Locale.ROOT, " (%,d rows so far)", rows));
     }
     if (activity.getAttempt() > 1) {
       text.append(
