@@ -138,10 +138,11 @@ public final class DemoCommand implements Callable<Integer> {
   private void startWorker(EmbeddedStack stack) {
     // What a worker tells about its work, this command tells in its own way.
     level("dev.millrace", Level.WARN);
+    // Failed attempts are told with the progress.
+    level("io.temporal", Level.ERROR);
     if (!stack.temporal().isReal()) {
-      // They tell what the test server lacks; see tellLeftOut.
+      // It warns of what the test server lacks; see tellLeftOut.
       level("dev.millrace.app.Worker", Level.ERROR);
-      level("io.temporal.internal.worker.HeartbeatManager", Level.ERROR);
     }
     long start = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));

@@ -8,6 +8,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.TableName;
 import io.temporal.activity.Activity;
 import io.temporal.activity.ActivityExecutionContext;
+import io.temporal.client.ActivityCanceledException;
 import io.temporal.client.ActivityNotExistsException;
 import io.temporal.failure.ApplicationErrorCategory;
 import io.temporal.failure.ApplicationFailure;
@@ -103,8 +104,8 @@ public final class RunSteps implements RunActivities {
       }
       try {
         context.heartbeat(null);
-      } catch (ActivityNotExistsException over) {
-        // The usual end: the run has closed before this activity heard of its cancellation.
+      } catch (ActivityNotExistsException | ActivityCanceledException over) {
+        // The usual end: the run has closed, or is about to, and waits for no answer.
         context.doNotCompleteOnReturn();
         return;
       }

@@ -40,7 +40,7 @@ class DemoCommandIT {
     assertThat(demo.output())
         .contains(PROOF)
         .contains("s3://millrace-lake/raw/postgres/shop/orders/")
-        .contains("3,700 rows written in", "35 rows written in");
+        .contains("3,700 rows written in", "50 rows written in");
     if (Boolean.getBoolean("millrace.ci")) {
       assertThat(demo.output()).doesNotContain("Left out");
     }
