@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -107,8 +108,7 @@ final class DemoTables {
       FROM generate_series(%1$d::bigint, %2$d) AS i
       """;
 
-  private static final String OLD =
-      "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
+  private static final String OLD = "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
 
   private DemoTables() {}
 
@@ -160,7 +160,7 @@ final class DemoTables {
               SET email = 'new-' || email, newsletter = NULL, updated_at = now()
               WHERE id % 40 = 0
               """);
-      done.put(NAMES.get(0), "%,d updated".formatted(moved));
+      done.put(NAMES.get(0), String.format(Locale.ROOT, "%,d updated", moved));
       int shipped =
           statement.executeUpdate(
               """
@@ -171,7 +171,7 @@ final class DemoTables {
       long orders = count(statement, NAMES.get(1));
       int ordered =
           statement.executeUpdate(rows(ORDERS, orders + 1, orders + orders / 200, "now()"));
-      done.put(NAMES.get(1), "%,d updated, %,d inserted".formatted(shipped, ordered));
+      done.put(NAMES.get(1), String.format(Locale.ROOT, "%,d updated, %,d inserted", shipped, ordered));
       int refunded =
           statement.executeUpdate(
               """
@@ -179,9 +179,8 @@ final class DemoTables {
               SET refunded = true, amount = -amount, updated_at = now()
               WHERE order_id % 150 = 0
               """);
-      int paid =
-          statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
-      done.put(NAMES.get(2), "%,d updated, %,d inserted".formatted(refunded, paid));
+      int paid = statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
+      done.put(NAMES.get(2), String.format(Locale.ROOT, "%,d updated, %,d inserted", refunded, paid));
       connection.commit();
     }
     connection.setAutoCommit(true);
