@@ -102,17 +102,20 @@ class FailureIT {
     inputs.put("key_time_zone 'Mars'", real("\"key_time_zone\": \"Mars\""));
     inputs.put("null_keys 'drop'", real("\"null_keys\": \"drop\""));
     inputs.put("parallel is 0", real("\"parallel\": 0"));
-    inputs.put("source is missing", "{\"demo_mode\": false, \"pipeline\": \"x\", \"lake\": \"lake\"}");
+    inputs.put(
+        "source is missing", "{\"demo_mode\": false, \"pipeline\": \"x\", \"lake\": \"lake\"}");
     inputs.put("without demo_mode", "{\"tables\": [\"a.b\"]}");
     inputs.put("pipeline", "{\"demo_mode\": true, \"pipeline\": \"Not A Name\"}");
     inputs.put("the input is not a JSON object", "[1]");
-    inputs.forEach((text, json) -> runs.put(text, worker.start("Replicate", TestWorker.json(json))));
+    inputs.forEach(
+        (text, json) -> runs.put(text, worker.start("Replicate", TestWorker.json(json))));
     runs.put("the workflow has no input", worker.start("Replicate"));
     runs.put(
         "more than one argument",
         worker.start("Replicate", TestWorker.json("{}"), TestWorker.json("{}")));
     runs.put("not valid JSON", worker.start("Replicate", raw("json/plain", "{\"demo_mode\": tru")));
-    runs.put("Duplicate field", worker.start("Replicate", raw("json/plain", "{\"lag\":1,\"lag\":1}")));
+    runs.put(
+        "Duplicate field", worker.start("Replicate", raw("json/plain", "{\"lag\":1,\"lag\":1}")));
     runs.put("the input is binary/plain", worker.start("Replicate", raw("binary/plain", "{}")));
     runs.put("the input is binary/null", worker.start("Replicate", (Object) null));
 
@@ -137,11 +140,9 @@ class FailureIT {
 
   @Test
   void whatTheConfigurationDoesNotAllowFailsTheRunAtOnce() {
-    TestRun source =
-        worker.replicate("fit_conf", "[\"failure_it.t\"]", "\"source\": \"appdbb\"");
+    TestRun source = worker.replicate("fit_conf", "[\"failure_it.t\"]", "\"source\": \"appdbb\"");
     TestRun lake = worker.replicate("fit_conf", "[\"failure_it.t\"]", "\"lake\": \"sea\"");
-    TestRun slack =
-        worker.replicate("fit_conf", "[\"failure_it.t\"]", "\"notify_slack\": true");
+    TestRun slack = worker.replicate("fit_conf", "[\"failure_it.t\"]", "\"notify_slack\": true");
     TestRun demo = strict.start("Replicate", TestWorker.json("{}"));
 
     assertThat(source.failure().getType()).isEqualTo("UNKNOWN_CONNECTION");
@@ -180,7 +181,14 @@ class FailureIT {
         ALTER TABLE failure_it.hidden ENABLE ROW LEVEL SECURITY""");
     List<String> tables =
         List.of(
-            "missing", "no_key", "date_key", "text_key", "secret", "hidden", "infinite", "nan",
+            "missing",
+            "no_key",
+            "date_key",
+            "text_key",
+            "secret",
+            "hidden",
+            "infinite",
+            "nan",
             "good");
     TestRun run =
         worker.replicate(
@@ -220,15 +228,16 @@ class FailureIT {
     assertThat(LakeReader.openUploads(LAKE)).isEmpty();
     for (String table : tables.subList(0, tables.size() - 1)) {
       assertThat(LakeReader.objects(LAKE + table + "/")).isEmpty();
-      assertThat(run.child("failure_it." + table).history(EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED))
+      assertThat(
+              run.child("failure_it." + table).history(EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED))
           .allSatisfy(
               event ->
-                  assertThat(event.getActivityTaskStartedEventAttributes().getAttempt()).isEqualTo(1))
+                  assertThat(event.getActivityTaskStartedEventAttributes().getAttempt())
+                      .isEqualTo(1))
           .hasSizeBetween(1, 2);
     }
     assertThat(
-            Appdb.values(
-                "SELECT table_name FROM millrace.watermark WHERE pipeline = 'fit_tables'"))
+            Appdb.values("SELECT table_name FROM millrace.watermark WHERE pipeline = 'fit_tables'"))
         .containsExactly("good");
     assertThat(Appdb.values("SELECT 1 FROM millrace.reservation WHERE pipeline = 'fit_tables'"))
         .isEmpty();
@@ -353,8 +362,7 @@ class FailureIT {
     TestRun run =
         worker.replicate(
             "fit_cancel", "[\"failure_it.gated\", \"failure_it.later\"]", "\"parallel\": 1");
-    Await.until(
-        "an upload is open", () -> !LakeReader.openUploads(LAKE + "gated/").isEmpty());
+    Await.until("an upload is open", () -> !LakeReader.openUploads(LAKE + "gated/").isEmpty());
 
     run.cancel();
 

@@ -24,20 +24,23 @@ class FailureTranslationTest {
   }
 
   private static void run(RuntimeException failure) {
-    try (TestActivityEnvironment environment =
+    TestActivityEnvironment environment =
         TestActivityEnvironment.newInstance(
             TestEnvironmentOptions.newBuilder()
                 .setWorkerFactoryOptions(
                     WorkerFactoryOptions.newBuilder()
                         .setWorkerInterceptors(new FailureTranslation())
                         .build())
-                .build())) {
+                .build());
+    try {
       environment.registerActivitiesImplementations(
           (Step)
               () -> {
                 throw failure;
               });
       environment.newActivityStub(Step.class).fail();
+    } finally {
+      environment.close();
     }
   }
 
@@ -49,8 +52,7 @@ class FailureTranslationTest {
             ApplicationFailure.class,
             cause -> {
               assertThat(cause.getType()).isEqualTo(type);
-              assertThat(cause.getOriginalMessage())
-                  .contains(message);
+              assertThat(cause.getOriginalMessage()).contains(message);
             });
   }
 

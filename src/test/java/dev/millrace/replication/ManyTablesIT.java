@@ -43,8 +43,7 @@ class ManyTablesIT {
           END LOOP;
         END $$"""
             .formatted(TABLES));
-    Appdb.execute(
-        "INSERT INTO m.t1 VALUES (1); INSERT INTO m.t%d VALUES (1)".formatted(TABLES));
+    Appdb.execute("INSERT INTO m.t1 VALUES (1); INSERT INTO m.t%d VALUES (1)".formatted(TABLES));
     String tables =
         IntStream.rangeClosed(1, TABLES)
             .mapToObj(i -> "\"m.t" + i + "\"")
@@ -70,7 +69,10 @@ class ManyTablesIT {
     long events = chain.stream().mapToLong(history -> history.getEvents().size()).sum();
     System.out.printf(
         "%d tables: %d events in %d runs, largest payload %d bytes%n",
-        TABLES, events, chain.size(), chain.stream().mapToInt(ManyTablesIT::largest).max().orElseThrow());
+        TABLES,
+        events,
+        chain.size(),
+        chain.stream().mapToInt(ManyTablesIT::largest).max().orElseThrow());
     assertThat(chain)
         .allSatisfy(
             history -> {

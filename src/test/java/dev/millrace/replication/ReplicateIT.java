@@ -49,8 +49,7 @@ class ReplicateIT {
 
   private static Instant instant(TestRun run, String child) {
     byte[] input =
-        run
-            .child(child)
+        run.child(child)
             .history(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)
             .get(0)
             .getWorkflowExecutionStartedEventAttributes()
@@ -345,8 +344,7 @@ class ReplicateIT {
     assertThat(List.copyOf(row.keySet())).containsExactly("user id", "a\"b", "select", "日付");
     assertThat(row).contains(entry("user id", "1"), entry("a\"b", "x"), entry("select", "y"));
 
-    Appdb.execute(
-        "INSERT INTO \"Lager Süd\".\"Order\" VALUES (2, NULL, NULL, clock_timestamp())");
+    Appdb.execute("INSERT INTO \"Lager Süd\".\"Order\" VALUES (2, NULL, NULL, clock_timestamp())");
     JsonNode second = worker.replicate("rit_names", tables).onlyTable();
     assertThat(column(LakeReader.rows(second.get("object").textValue()), "user id"))
         .containsExactly("2");
@@ -431,26 +429,31 @@ class ReplicateIT {
       assertThat(files)
           .extracting(Path::toString)
           .satisfiesExactly(
-              orders -> assertThat(orders).matches("sling_demo/main/orders/\\d{8}_\\d{6}\\.parquet"),
+              orders ->
+                  assertThat(orders).matches("sling_demo/main/orders/\\d{8}_\\d{6}\\.parquet"),
               payments ->
                   assertThat(payments).matches("sling_demo/main/payments/\\d{8}_\\d{6}\\.parquet"));
       Instant high = Watermark.instant(result.get("results").get(0).get("high").textValue());
-      Instant midnight = high.atZone(ZoneOffset.UTC).toLocalDate().atStartOfDay(ZoneOffset.UTC).toInstant();
+      Instant midnight =
+          high.atZone(ZoneOffset.UTC).toLocalDate().atStartOfDay(ZoneOffset.UTC).toInstant();
       List<Map<String, String>> orders = LakeReader.rows(folder.resolve(files.get(0)));
       assertThat(orders).hasSize((int) ((high.getEpochSecond() - midnight.getEpochSecond()) / 10));
       assertThat(orders.get(1))
           .isEqualTo(
-              Map.of("id", "2", "amount", "24.00", "updated_at", midnight.plusSeconds(20).toString()));
+              Map.of(
+                  "id", "2", "amount", "24.00", "updated_at", midnight.plusSeconds(20).toString()));
       assertThat(LakeReader.rows(folder.resolve(files.get(1))).get(0).get("updated_at"))
           .isEqualTo(midnight.plusSeconds(25).toString());
       assertThat(
               Appdb.values(
                   "SELECT seed_key FROM millrace.watermark WHERE pipeline = 'demo' ORDER BY 1"))
-          .containsExactly("sling_demo_watermark_main__orders", "sling_demo_watermark_main__payments");
+          .containsExactly(
+              "sling_demo_watermark_main__orders", "sling_demo_watermark_main__payments");
       assertThat(
               DefaultDataConverter.newDefaultInstance()
                   .fromPayload(
-                      run.child("main.orders").describe()
+                      run.child("main.orders")
+                          .describe()
                           .getWorkflowExecutionInfo()
                           .getMemo()
                           .getFieldsOrThrow("pipeline"),

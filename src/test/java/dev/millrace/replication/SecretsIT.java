@@ -43,8 +43,7 @@ class SecretsIT {
         sslmode: disable
         connect_timeout: PT2S
     """
-        .formatted(
-            name, TestStack.postgres().host(), TestStack.postgres().port(), database, user);
+        .formatted(name, TestStack.postgres().host(), TestStack.postgres().port(), database, user);
   }
 
   @Test

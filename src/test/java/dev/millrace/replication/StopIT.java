@@ -29,8 +29,7 @@ class StopIT {
     }
     try (WorkerProcess next = pipeline.worker("")) {
       assertThat(TestTemporal.result(run).at("/status").asText()).isEqualTo("ok");
-      assertThat(pipeline.rowsInLake())
-          .containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
+      assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(pipeline.rowsInTable());
       assertThat(pipeline.openUploads()).isEmpty();
       assertThat(pipeline.leftovers()).isEmpty();
       assertThat(next.log()).doesNotContain(" ERROR ");

@@ -92,14 +92,18 @@ class UserInterfaceIT {
       TestRun child = run.child("ui_it.gated");
       Await.until(
           "the extract's heartbeat tells rows",
-          () -> run.history(EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED).size() == 2
-              && heartbeat(child).path("rows").asLong() > 0);
+          () ->
+              run.history(EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED).size() == 2
+                  && heartbeat(child).path("rows").asLong() > 0);
       assertThat(heartbeat(child).fieldNames())
           .toIterable()
           .containsExactlyInAnyOrder("rows", "bytes", "rowsPerSecond");
       Await.until(
           "the table's details tell rows",
-          () -> details(child).matches("\\*\\*ui_it.gated\\*\\* [1-9][0-9,]* rows so far, .* rows per second.*"));
+          () ->
+              details(child)
+                  .matches(
+                      "\\*\\*ui_it.gated\\*\\* [1-9][0-9,]* rows so far, .* rows per second.*"));
       Await.until(
           "the run's details tell tables",
           () -> details(run).equals("**uit_run** 1 of 2 tables done, 0 failed, 1 at work"));
@@ -138,7 +142,8 @@ class UserInterfaceIT {
                           + run.workflowId()
                           + "; 0 runs wait before this one"));
       assertThat(state(second)).isEqualTo("queued");
-      assertThat(details(second)).isEqualTo("**uit_run** queued: waiting for the turn of pipeline uit_run");
+      assertThat(details(second))
+          .isEqualTo("**uit_run** queued: waiting for the turn of pipeline uit_run");
       long events = second.describe().getHistoryLength();
       int attempt = pending(second, "RunTakeTurn").orElseThrow().getAttempt();
       Await.until(

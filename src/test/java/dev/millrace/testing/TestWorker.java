@@ -132,10 +132,7 @@ public final class TestWorker implements AutoCloseable {
     WorkflowStub stub =
         client.newUntypedWorkflowStub(
             type,
-            WorkflowOptions.newBuilder()
-                .setTaskQueue(taskQueue)
-                .setWorkflowId(workflowId)
-                .build());
+            WorkflowOptions.newBuilder().setTaskQueue(taskQueue).setWorkflowId(workflowId).build());
     stub.start(arguments);
     return new TestRun(client, stub, workflowId);
   }
