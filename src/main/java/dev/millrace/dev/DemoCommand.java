@@ -42,6 +42,7 @@ public final class DemoCommand implements Callable<Integer> {
   private static final DateTimeFormatter SECOND =
       DateTimeFormatter.ofPattern("uuuuMMdd'T'HHmmss").withZone(ZoneOffset.UTC);
   private static final double NANOS_PER_SECOND = 1e9;
+  private static final double BYTES_PER_KILOBYTE = 1e3;
   private static final double BYTES_PER_MEGABYTE = 1e6;
 
   private final WorkerStarter workerStarter;
@@ -137,9 +138,15 @@ public final class DemoCommand implements Callable<Integer> {
   private void startWorker(EmbeddedStack stack) {
     // What a worker tells about its work, this command tells in its own way.
     level("dev.millrace", Level.WARN);
+    // Failed attempts are told with the progress.
+    level("io.temporal", Level.ERROR);
+    if (!stack.temporal().isReal()) {
+      // It warns of what the test server lacks; see tellLeftOut.
+      level("dev.millrace.app.Worker", Level.ERROR);
+    }
     long start = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));
-    say("  Worker   ready on task queue millrace (%s)".formatted(since(start)));
+    say(text("  Worker   ready on task queue millrace (%s)", since(start)));
   }
 
   private boolean fill(Connection postgres) throws SQLException {
@@ -153,7 +160,7 @@ public final class DemoCommand implements Callable<Integer> {
       DemoTables.create(postgres, rows);
     }
     DemoTables.counts(postgres)
-        .forEach((table, count) -> say("  %-14s  %,9d rows".formatted(table, count)));
+        .forEach((table, count) -> say(text("  %-14s %,9d rows", table, count)));
     if (fresh) {
       say("  made in " + since(start));
     }
@@ -171,15 +178,15 @@ public final class DemoCommand implements Callable<Integer> {
       sum += result.rows();
       written.merge(result.table(), result.rows(), Long::sum);
       say(
-          "  %-14s  %,9d rows  %9s  %s"
-              .formatted(
-                  result.table(),
-                  result.rows(),
-                  megabytes(result.bytes()),
-                  result.object().orElse("no object, because nothing changed")));
+          text(
+              "  %-14s %,9d rows  %9s  %s",
+              result.table(),
+              result.rows(),
+              size(result.bytes()),
+              result.object().orElse("no object, because nothing changed")));
       requireListed(lake, result);
     }
-    say("  %,d rows written in %s".formatted(sum, took));
+    say(text("  %,d rows written in %s", sum, took));
   }
 
   private static void requireListed(DemoLake lake, DemoRun.Written result) {
@@ -194,7 +201,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private void change(Connection postgres) throws SQLException {
     heading("Changing rows in Postgres");
-    DemoTables.change(postgres).forEach((table, done) -> say("  %-14s  %s".formatted(table, done)));
+    DemoTables.change(postgres).forEach((table, done) -> say("  %-14s %s".formatted(table, done)));
   }
 
   /** Returns whether all tables are equal; says which are, and the first difference of others. */
@@ -216,13 +223,13 @@ public final class DemoCommand implements Callable<Integer> {
                 .or(() -> lost(written.getOrDefault(table, outcome.versions()), outcome));
         if (difference.isPresent()) {
           equal = false;
-          say("  %-14s  DIFFERS: %s".formatted(table, difference.get()));
+          say("  %-14s DIFFERS: %s".formatted(table, difference.get()));
         } else {
           proven += outcome.rows();
           say(
-              "  %-14s  %,9d rows equal in %d columns (newest of %,d versions in %d objects)"
-                  .formatted(
-                      table, outcome.rows(), outcome.columns(), outcome.versions(), files.size()));
+              text(
+                  "  %-14s %,9d rows equal in %d columns (newest of %,d versions in %d objects)",
+                  table, outcome.rows(), outcome.columns(), outcome.versions(), files.size()));
         }
       }
     } finally {
@@ -232,8 +239,9 @@ public final class DemoCommand implements Callable<Integer> {
     say("");
     say(
         equal
-            ? "PROVEN: the newest version of each key in the lake equals the tables, %,d rows."
-                .formatted(proven)
+            ? text(
+                "PROVEN: the newest version of each key in the lake equals the tables, %,d rows.",
+                proven)
             : "NOT PROVEN: the lake differs from the tables; this is a fault in Millrace.");
     say("All of it took %s.".formatted(since(begin)));
     return equal;
@@ -243,7 +251,7 @@ public final class DemoCommand implements Callable<Integer> {
     return written == outcome.versions()
         ? Optional.empty()
         : Optional.of(
-            "the runs wrote %,d rows, the objects have %,d".formatted(written, outcome.versions()));
+            text("the runs wrote %,d rows, the objects have %,d", written, outcome.versions()));
   }
 
   private void tellLeftOut(EmbeddedStack stack) {
@@ -295,11 +303,17 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private static String since(long start) {
-    return String.format(Locale.ROOT, "%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
+    return text("%.1f s", (System.nanoTime() - start) / NANOS_PER_SECOND);
   }
 
-  private static String megabytes(long bytes) {
-    return String.format(Locale.ROOT, "%,.2f MB", bytes / BYTES_PER_MEGABYTE);
+  private static String size(long bytes) {
+    return bytes < BYTES_PER_MEGABYTE
+        ? text("%,.1f kB", bytes / BYTES_PER_KILOBYTE)
+        : text("%,.1f MB", bytes / BYTES_PER_MEGABYTE);
+  }
+
+  private static String text(String format, Object... values) {
+    return String.format(Locale.ROOT, format, values);
   }
 
   private void heading(String text) {

@@ -160,42 +160,54 @@ final class DemoRun implements AutoCloseable {
   /** Returns in one line what each table is at. */
   private String tables(WorkflowExecution run) {
     List<String> states = new ArrayList<>();
+    boolean begun = false;
     for (String table : DemoTables.NAMES) {
       String name = table.substring(table.indexOf('.') + 1);
-      states.add(name + " " + state(run.getWorkflowId() + "/" + table));
+      Optional<String> state = state(run.getWorkflowId() + "/" + table);
+      begun |= state.isPresent();
+      states.add(name + " " + state.orElse("waits"));
     }
-    return String.join(", ", states);
+    return begun ? String.join(", ", states) : "the run " + ownStep(describe(run));
   }
 
-  private String state(String child) {
+  /** Returns what the run itself is at, before its tables. */
+  private static String ownStep(DescribeWorkflowExecutionResponse described) {
+    return described.getPendingActivitiesList().stream()
+        .findFirst()
+        .map(activity -> "is at " + step(activity))
+        .orElse("begins");
+  }
+
+  private Optional<String> state(String child) {
     DescribeWorkflowExecutionResponse described;
     try {
       described = describe(WorkflowExecution.newBuilder().setWorkflowId(child).build());
     } catch (StatusRuntimeException e) {
       if (e.getStatus().getCode() == Status.Code.NOT_FOUND) {
-        return "waits";
+        return Optional.empty();
       }
       throw e;
     }
     if (isRunning(described)) {
-      return described.getPendingActivitiesList().stream()
-          .findFirst()
-          .map(DemoRun::step)
-          .orElse("starts");
+      return Optional.of(
+          described.getPendingActivitiesList().stream()
+              .findFirst()
+              .map(DemoRun::step)
+              .orElse("running"));
     }
     boolean well =
         described.getWorkflowExecutionInfo().getStatus()
             == WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED;
-    return well ? "done" : "failed";
+    return Optional.of(well ? "done" : "failed");
   }
 
   private static String step(PendingActivityInfo activity) {
     String type = activity.getActivityType().getName();
-    StringBuilder text = new StringBuilder(type.startsWith("Table") ? type.substring(5) : type);
-    text.replace(0, 1, text.substring(0, 1).toLowerCase(Locale.ROOT));
+    StringBuilder text =
+        new StringBuilder(type.replaceFirst("^(Table|Run)", "").toLowerCase(Locale.ROOT));
     long rows = rowsSoFar(activity);
     if (rows > 0) {
-      text.append(" (%,d rows so far)".formatted(rows));
+      text.append(String.format(Locale.ROOT, " (%,d rows so far)", rows));
     }
     if (activity.getAttempt() > 1) {
       text.append(

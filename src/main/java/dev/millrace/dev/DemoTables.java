@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -132,7 +133,7 @@ final class DemoTables {
       statement.execute(TABLES);
       statement.execute(rows(CUSTOMERS, 1, orders / 10, OLD));
       statement.execute(rows(ORDERS, 1, orders, OLD));
-      statement.execute(rows(PAYMENTS, 1, orders / 4 * 3, OLD));
+      statement.execute(rows(PAYMENTS, 1, orders / 4L * 3, OLD));
       for (String table : NAMES) {
         statement.execute("CREATE INDEX ON " + table + " (" + UPDATE_KEY + ")");
       }
@@ -160,7 +161,7 @@ final class DemoTables {
               SET email = 'new-' || email, newsletter = NULL, updated_at = now()
               WHERE id % 40 = 0
               """);
-      done.put(NAMES.get(0), "%,d updated".formatted(moved));
+      done.put(NAMES.get(0), String.format(Locale.ROOT, "%,d updated", moved));
       int shipped =
           statement.executeUpdate(
               """
@@ -171,7 +172,8 @@ final class DemoTables {
       long orders = count(statement, NAMES.get(1));
       int ordered =
           statement.executeUpdate(rows(ORDERS, orders + 1, orders + orders / 200, "now()"));
-      done.put(NAMES.get(1), "%,d updated, %,d inserted".formatted(shipped, ordered));
+      done.put(
+          NAMES.get(1), String.format(Locale.ROOT, "%,d updated, %,d inserted", shipped, ordered));
       int refunded =
           statement.executeUpdate(
               """
@@ -181,7 +183,8 @@ final class DemoTables {
               """);
       int paid =
           statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
-      done.put(NAMES.get(2), "%,d updated, %,d inserted".formatted(refunded, paid));
+      done.put(
+          NAMES.get(2), String.format(Locale.ROOT, "%,d updated, %,d inserted", refunded, paid));
       connection.commit();
     }
     connection.setAutoCommit(true);

@@ -232,7 +232,13 @@ public final class EmbeddedStack implements AutoCloseable {
   }
 
   private S3Server startS3(StackConfiguration draft) {
-    int port = Ports.choose(options.s3Port(), "the S3 server", "--s3-port");
+    // The lake's identity has its port: with another one the tables would stop, LAKE_CHANGED.
+    int port =
+        Ports.chooseAgain(
+            data.path().resolve("s3").resolve("port"),
+            options.s3Port(),
+            "the S3 server",
+            "--s3-port");
     S3Server server =
         S3Server.start(
             Folders.create(data.path().resolve("s3").resolve("buckets")),

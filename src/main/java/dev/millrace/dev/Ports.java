@@ -7,6 +7,8 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
 
 /** TCP ports on 127.0.0.1. Stateless. */
 final class Ports {
@@ -44,6 +46,27 @@ final class Ports {
               + option,
           e);
     }
+  }
+
+  /**
+   * Returns the port to listen on; any that is free is the same one over restarts, while it is
+   * free.
+   *
+   * @param memory the file that keeps it
+   * @param port the wanted port, or 0 for any that is free
+   * @param what who will listen, for the message
+   * @param option how another port is chosen, for the message
+   * @throws MillraceException {@code STACK_FAILED} when the wanted port is in use
+   */
+  static int chooseAgain(Path memory, int port, String what, String option) {
+    int wanted = port;
+    if (port == 0 && Files.exists(memory)) {
+      int earlier = Integer.parseInt(Folders.read(memory));
+      wanted = answers(earlier) ? 0 : earlier;
+    }
+    int chosen = choose(wanted, what, option);
+    Folders.writePrivate(memory, chosen + "\n");
+    return chosen;
   }
 
   /** Returns whether somebody listens on the port. */
