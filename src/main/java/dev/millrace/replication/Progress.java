@@ -2,7 +2,7 @@ package dev.millrace.replication;
 
 import dev.millrace.parquet.ParquetTable;
 import io.temporal.activity.ActivityExecutionContext;
-import io.temporal.client.WorkflowServiceException;
+import io.temporal.client.WorkflowException;
 import io.temporal.client.WorkflowTargetOptions;
 import java.time.Duration;
 import org.slf4j.Logger;
@@ -65,7 +65,7 @@ final class Progress {
                   .setRunId(context.getInfo().getWorkflowRunId())
                   .build())
           .signal("progress", progress);
-    } catch (WorkflowServiceException exception) {
+    } catch (WorkflowException exception) {
       LOG.debug("progress was not told", exception);
     }
   }
