@@ -166,7 +166,8 @@ public final class S3Lake implements Lake {
       return "s3://" + settings.bucket();
     }
     String port = endpoint.getPort() < 0 ? "" : ":" + endpoint.getPort();
-    return "s3://" + settings.bucket() + "@" + endpoint.getHost() + port;
+    // Not bucket@host, which looks like user info, so that messages would hide it.
+    return "s3://" + endpoint.getHost() + port + "/" + settings.bucket();
   }
 
   @Override

@@ -213,7 +213,20 @@ public final class TableSteps implements TableActivities {
       return settings
           .source(task)
           .read(connection -> extract(connection, task, prepared, staging, heartbeat, progress));
+    } catch (MillraceException exception) {
+      throw naming(task, exception);
     }
+  }
+
+  /** The encoder knows the column and the row's key, not the table. */
+  private static MillraceException naming(TableTask task, MillraceException exception) {
+    if (exception.code() != ErrorCode.VALUE_OUT_OF_RANGE) {
+      return exception;
+    }
+    return new MillraceException(
+        exception.code(),
+        "%s: %s".formatted(task.table().name(), exception.getMessage()),
+        exception);
   }
 
   private Extracted extract(

@@ -74,7 +74,7 @@ class S3LakeIT extends LakeContract {
   @Test
   void itsPlaceIsTold() {
     assertThat(lake.location())
-        .isEqualTo("s3://" + bucket + "@127.0.0.1:" + store.endpoint().getPort());
+        .isEqualTo("s3://127.0.0.1:" + store.endpoint().getPort() + "/" + bucket);
     assertThat(lake.prefix()).isEqualTo("raw/");
     assertThat(lake.address("raw/x.parquet")).isEqualTo("s3://" + bucket + "/raw/x.parquet");
   }

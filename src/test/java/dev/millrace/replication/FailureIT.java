@@ -292,7 +292,7 @@ class FailureIT {
     worker.replicate("fit_swap", table).result();
 
     assertThat(worker.replicate("fit_swap_too", table).failure().getOriginalMessage())
-        .contains("FOLDER_TAKEN", "fit_swap ", "fit_swap_too");
+        .contains("FOLDER_TAKEN", "fit_swap ", "fit_swap_too", "/millrace-lake already");
     assertThat(
             worker
                 .replicate("fit_swap", table, "\"lake\": \"elsewhere\"")
@@ -345,7 +345,7 @@ class FailureIT {
         """
         CREATE FUNCTION failure_it.gate(i int) RETURNS int LANGUAGE plpgsql STABLE AS $$
         BEGIN
-          WHILE i = 100000 AND EXISTS (SELECT FROM failure_it.closed) LOOP
+          WHILE i = 150000 AND EXISTS (SELECT FROM failure_it.closed) LOOP
             PERFORM pg_sleep(0.05);
           END LOOP;
           RETURN i;
@@ -353,11 +353,11 @@ class FailureIT {
         CREATE TABLE failure_it.closed (i int);
         INSERT INTO failure_it.closed VALUES (1);
         CREATE TABLE failure_it.many (id int, updated_at timestamptz NOT NULL);
-        INSERT INTO failure_it.many SELECT i, now() FROM generate_series(1, 100000) AS i;
+        INSERT INTO failure_it.many SELECT i, now() FROM generate_series(1, 150000) AS i;
         CREATE VIEW failure_it.gated AS
           SELECT id, updated_at,
-                 sha512(int4send(id)) || sha512(int4send(-id)) || sha512(int4send(id / 2))
-                   || sha512(int4send(id / 2 + 1000000)) AS noise, failure_it.gate(id) AS gate FROM failure_it.many;
+                 sha512(int4send(id)) || sha512(int4send(-id)) || sha512(int4send(id + 1000000))
+                   || sha512(int4send(id + 2000000)) AS noise, failure_it.gate(id) AS gate FROM failure_it.many;
         CREATE TABLE failure_it.later (id int, updated_at timestamptz NOT NULL)""");
     TestRun run =
         worker.replicate(
@@ -388,7 +388,7 @@ class FailureIT {
         .result()
         .get("results")
         .forEach(table -> rows.add(table.get("table").textValue() + " " + table.get("rows")));
-    assertThat(rows).containsExactly("failure_it.gated 100000", "failure_it.later 0");
+    assertThat(rows).containsExactly("failure_it.gated 150000", "failure_it.later 0");
   }
 
   @Test
