@@ -37,10 +37,17 @@ public final class Worker implements AutoCloseable {
   /** So that the UI shows progress, and a cancellation arrives, within seconds. */
   private static final Duration HEARTBEATS = Duration.ofSeconds(5);
 
+  /**
+   * The SDK takes a workflow thread that is busy for a second for a deadlock, and the first ones of
+   * a worker load classes: on a loaded host that cost runs a failed workflow task and ten seconds.
+   */
+  private static final Duration DEADLOCK = Duration.ofSeconds(10);
+
   private static final long SHUTDOWN_SECONDS = 20;
 
   private final TemporalConnection temporal;
   private final WorkerFactory factory;
+  private final Postgres state;
   private final Map<String, Postgres> postgres;
   private final Map<String, Lake> lakes;
   private final Lake demoLake;
@@ -48,11 +55,13 @@ public final class Worker implements AutoCloseable {
   private Worker(
       TemporalConnection temporal,
       WorkerFactory factory,
+      Postgres state,
       Map<String, Postgres> postgres,
       Map<String, Lake> lakes,
       Lake demoLake) {
     this.temporal = temporal;
     this.factory = factory;
+    this.state = state;
     this.postgres = postgres;
     this.lakes = lakes;
     this.demoLake = demoLake;
@@ -83,10 +92,16 @@ public final class Worker implements AutoCloseable {
   private static Worker start(
       Configuration configuration, TemporalConnection temporal, Points points) {
     Map<String, Postgres> postgres = connections(configuration);
+    // A pool of its own: extracts hold connections of the source while they ask the state.
+    Postgres state =
+        new Postgres(
+            Adapters.postgres(
+                configuration.state(), configuration.postgres().get(configuration.state())));
     Map<String, Lake> lakes = lakes(configuration);
     Lake demoLake = new FolderLake(new FolderLakeSettings("demo", configuration.demoFolder(), ""));
     ReplicationSettings settings =
         new ReplicationSettings(
+            state,
             postgres.get(configuration.state()),
             postgres,
             lakes,
@@ -111,6 +126,7 @@ public final class Worker implements AutoCloseable {
             WorkerOptions.newBuilder()
                 .setMaxHeartbeatThrottleInterval(HEARTBEATS)
                 .setDefaultHeartbeatThrottleInterval(HEARTBEATS)
+                .setDefaultDeadlockDetectionTimeout(DEADLOCK.toMillis())
                 .build());
     worker.registerWorkflowImplementationTypes(
         ReplicateWorkflow.class, ReplicateTableWorkflow.class);
@@ -121,7 +137,7 @@ public final class Worker implements AutoCloseable {
         configuration.temporal().taskQueue(),
         configuration.temporal().address(),
         configuration.temporal().namespace());
-    return new Worker(temporal, factory, postgres, lakes, demoLake);
+    return new Worker(temporal, factory, state, postgres, lakes, demoLake);
   }
 
   private static Map<String, Postgres> connections(Configuration configuration) {
@@ -181,5 +197,6 @@ public final class Worker implements AutoCloseable {
     lakes.values().forEach(Lake::close);
     demoLake.close();
     postgres.values().forEach(Postgres::close);
+    state.close();
   }
 }

@@ -1,5 +1,7 @@
 package dev.millrace.control;
 
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -65,6 +67,34 @@ public final class RunQueue {
             "UPDATE millrace.queue SET asked_at = now() WHERE run_id = ? AND turn_at IS NOT NULL")) {
       statement.setString(1, runId);
       return statement.executeUpdate() == 1 && Lease.renew(connection, pipeline, runId);
+    }
+  }
+
+  /**
+   * Makes sure that this run has its turn and the lease until the caller's transaction ends: who
+   * would steal it, and the run's own end, wait.
+   *
+   * @throws MillraceException with {@code LEASE_LOST} when another run has the lease, or the run
+   *     has ended and this is an attempt that wakes up late
+   */
+  public static void check(Connection connection, Pipeline pipeline, String runId)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT 1 FROM millrace.queue WHERE run_id = ? AND turn_at IS NOT NULL FOR SHARE
+            """)) {
+      statement.setString(1, runId);
+      try (ResultSet result = statement.executeQuery()) {
+        boolean inTurn = result.next();
+        Lease.check(connection, pipeline, runId);
+        if (!inTurn) {
+          throw new MillraceException(
+              ErrorCode.LEASE_LOST,
+              "run %s of pipeline %s has ended; nothing more is published by it"
+                  .formatted(runId, pipeline));
+        }
+      }
     }
   }
 

@@ -201,8 +201,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private void change(Connection postgres) throws SQLException {
     heading("Changing rows in Postgres");
-    DemoTables.change(postgres)
-        .forEach((table, done) -> say("  %-14s %s".formatted(table, done)));
+    DemoTables.change(postgres).forEach((table, done) -> say("  %-14s %s".formatted(table, done)));
   }
 
   /** Returns whether all tables are equal; says which are, and the first difference of others. */

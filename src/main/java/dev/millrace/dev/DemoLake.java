@@ -38,8 +38,7 @@ final class DemoLake implements AutoCloseable {
   List<String> objects(String table) {
     String folder = PREFIX + table.replace('.', '/') + "/";
     return client
-        .listObjectsV2Paginator(
-            request -> request.bucket(EmbeddedStack.BUCKET).prefix(folder))
+        .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(folder))
         .contents()
         .stream()
         .map(S3Object::key)

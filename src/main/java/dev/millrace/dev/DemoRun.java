@@ -30,9 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 
-/**
- * Runs of {@code Replicate}, started and followed as any Temporal client does. Not thread-safe.
- */
+/** Runs of {@code Replicate}, started and followed as any Temporal client does. Not thread-safe. */
 final class DemoRun implements AutoCloseable {
   private static final JsonMapper JSON = new JsonMapper();
   private static final String TASK_QUEUE = "millrace";
@@ -224,12 +222,7 @@ final class DemoRun implements AutoCloseable {
       return 0;
     }
     try {
-      String details =
-          activity
-              .getHeartbeatDetails()
-              .getPayloads(0)
-              .getData()
-              .toStringUtf8();
+      String details = activity.getHeartbeatDetails().getPayloads(0).getData().toStringUtf8();
       return JSON.readTree(details).path("rows").asLong();
     } catch (JsonProcessingException e) {
       return 0;

@@ -108,7 +108,8 @@ final class DemoTables {
       FROM generate_series(%1$d::bigint, %2$d) AS i
       """;
 
-  private static final String OLD = "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
+  private static final String OLD =
+      "now() - i * 7 % 7776000 * interval '1 second' - interval '1 hour'";
 
   private DemoTables() {}
 
@@ -132,7 +133,7 @@ final class DemoTables {
       statement.execute(TABLES);
       statement.execute(rows(CUSTOMERS, 1, orders / 10, OLD));
       statement.execute(rows(ORDERS, 1, orders, OLD));
-      statement.execute(rows(PAYMENTS, 1, orders / 4 * 3, OLD));
+      statement.execute(rows(PAYMENTS, 1, orders / 4 * 3L, OLD));
       for (String table : NAMES) {
         statement.execute("CREATE INDEX ON " + table + " (" + UPDATE_KEY + ")");
       }
@@ -171,7 +172,8 @@ final class DemoTables {
       long orders = count(statement, NAMES.get(1));
       int ordered =
           statement.executeUpdate(rows(ORDERS, orders + 1, orders + orders / 200, "now()"));
-      done.put(NAMES.get(1), String.format(Locale.ROOT, "%,d updated, %,d inserted", shipped, ordered));
+      done.put(
+          NAMES.get(1), String.format(Locale.ROOT, "%,d updated, %,d inserted", shipped, ordered));
       int refunded =
           statement.executeUpdate(
               """
@@ -179,8 +181,10 @@ final class DemoTables {
               SET refunded = true, amount = -amount, updated_at = now()
               WHERE order_id % 150 = 0
               """);
-      int paid = statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
-      done.put(NAMES.get(2), String.format(Locale.ROOT, "%,d updated, %,d inserted", refunded, paid));
+      int paid =
+          statement.executeUpdate(rows(PAYMENTS, orders + 1, orders + orders / 400, "now()"));
+      done.put(
+          NAMES.get(2), String.format(Locale.ROOT, "%,d updated, %,d inserted", refunded, paid));
       connection.commit();
     }
     connection.setAutoCommit(true);

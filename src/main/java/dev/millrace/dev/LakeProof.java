@@ -66,8 +66,7 @@ final class LakeProof implements AutoCloseable {
    * @param updateKey the column whose greatest value is a key's newest version
    * @param files its Parquet files
    */
-  Outcome prove(
-      Connection postgres, String table, String key, String updateKey, List<Path> files)
+  Outcome prove(Connection postgres, String table, String key, String updateKey, List<Path> files)
       throws SQLException {
     if (files.isEmpty()) {
       return new Outcome(0, 0, 0, Optional.of("the lake has no object of it"));
@@ -81,11 +80,15 @@ final class LakeProof implements AutoCloseable {
     List<String> found = lakeColumns(source);
     if (!names.equals(found)) {
       return new Outcome(
-          0, 0, 0, Optional.of("the table has columns %s, the lake has %s".formatted(names, found)));
+          0,
+          0,
+          0,
+          Optional.of("the table has columns %s, the lake has %s".formatted(names, found)));
     }
     // The key's column comes first, so that the comparison finds it there.
     List<Column> compared = new ArrayList<>(columns);
-    compared.sort((one, other) -> Boolean.compare(other.name().equals(key), one.name().equals(key)));
+    compared.sort(
+        (one, other) -> Boolean.compare(other.name().equals(key), one.name().equals(key)));
     // rank, not row_number: a version that is there twice shows as a row more.
     String newest =
         """
@@ -107,8 +110,7 @@ final class LakeProof implements AutoCloseable {
         RowComparison comparison =
             new RowComparison(tableRows, lakeRows, compared.stream().map(Column::name).toList());
         Optional<String> difference = comparison.firstDifference();
-        return new Outcome(
-            comparison.rows(), columns.size(), versions(source), difference);
+        return new Outcome(comparison.rows(), columns.size(), versions(source), difference);
       }
     } finally {
       postgres.rollback();
@@ -159,8 +161,7 @@ final class LakeProof implements AutoCloseable {
     return columns;
   }
 
-  private static String list(
-      List<Column> columns, Function<Column, String> expression) {
+  private static String list(List<Column> columns, Function<Column, String> expression) {
     return columns.stream().map(expression).collect(Collectors.joining(", "));
   }
 

@@ -49,7 +49,8 @@ final class Ports {
   }
 
   /**
-   * Returns the port to listen on; any that is free is the same one over restarts, while it is free.
+   * Returns the port to listen on; any that is free is the same one over restarts, while it is
+   * free.
    *
    * @param memory the file that keeps it
    * @param port the wanted port, or 0 for any that is free

@@ -44,6 +44,8 @@ public enum ErrorCode {
   FOLDER_TAKEN(false),
   /** Rows read, rows encoded and rows in the footer are not the same number. */
   AUDIT_FAILED(false),
+  /** Another attempt at the same step took over; what this one staged is thrown away. */
+  ATTEMPT_OVERTAKEN(true),
   /** An intent changed hands; another attempt or run decides it. */
   INTENT_CONFLICT(false),
   /** The staged object is gone, or another object has its name: the table is extracted again. */
@@ -74,6 +76,8 @@ public enum ErrorCode {
   TABLES_FAILED(false),
   /** A step took longer than its time limit, or its worker went away for too long. */
   TIMEOUT(true),
+  /** The worker was stopped; another one goes on. */
+  WORKER_STOPPED(true),
   /** Somebody cancelled or terminated it. */
   CANCELLED(false),
   /** A part of the embedded stack could not be started. */

@@ -1,6 +1,8 @@
 package dev.millrace.replication;
 
 import dev.millrace.failure.MillraceException;
+import io.temporal.activity.Activity;
+import io.temporal.activity.ActivityInfo;
 import io.temporal.client.ActivityCompletionException;
 import io.temporal.common.interceptors.ActivityInboundCallsInterceptor;
 import io.temporal.common.interceptors.ActivityInboundCallsInterceptorBase;
@@ -23,10 +25,13 @@ public final class FailureTranslation extends WorkerInterceptorBase {
       public ActivityOutput execute(ActivityInput input) {
         try {
           return super.execute(input);
-        } catch (TemporalFailure | ActivityCompletionException exception) {
+        } catch (TemporalFailure exception) {
+          throw exception;
+        } catch (ActivityCompletionException exception) {
+          tell(exception);
           throw exception;
         } catch (MillraceException exception) {
-          LOG.debug("{}", exception.code(), exception);
+          tell(exception);
           throw Failures.of(exception);
         } catch (RuntimeException exception) {
           LOG.error("an activity failed in a way that nobody expected", exception);
@@ -34,5 +39,28 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         }
       }
     };
+  }
+
+  /** Cancelled, or late: another attempt may be at work already. */
+  private static void tell(ActivityCompletionException exception) {
+    ActivityInfo step = Activity.getExecutionContext().getInfo();
+    LOG.info(
+        "{} of {}, attempt {} stops: {}",
+        step.getActivityType(),
+        step.getWorkflowId(),
+        step.getAttempt(),
+        exception.getClass().getSimpleName());
+  }
+
+  private static void tell(MillraceException exception) {
+    ActivityInfo step = Activity.getExecutionContext().getInfo();
+    LOG.warn(
+        "{} of {}, attempt {}: {} {}",
+        step.getActivityType(),
+        step.getWorkflowId(),
+        step.getAttempt(),
+        exception.code(),
+        exception.getMessage());
+    LOG.debug("where it failed", exception);
   }
 }

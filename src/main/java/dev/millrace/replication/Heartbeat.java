@@ -2,6 +2,7 @@ package dev.millrace.replication;
 
 import io.temporal.activity.ActivityExecutionContext;
 import io.temporal.client.ActivityCompletionException;
+import io.temporal.client.ActivityCompletionFailureException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -29,12 +30,16 @@ final class Heartbeat implements AutoCloseable {
   }
 
   /**
-   * Starts to beat.
+   * Starts to beat. The first beat is answered before this returns: a task that was handed to a
+   * worker which froze is long another attempt's when the worker wakes up, and must touch nothing.
    *
    * @param details of each beat
+   * @throws ActivityCompletionException when the attempt is not the current one
    */
   static Heartbeat start(ActivityExecutionContext context, Supplier<?> details) {
     Heartbeat heartbeat = new Heartbeat(context, details);
+    heartbeat.beat();
+    heartbeat.check();
     Thread thread = new Thread(heartbeat::run, "heartbeat");
     thread.setDaemon(true);
     thread.start();
@@ -43,9 +48,9 @@ final class Heartbeat implements AutoCloseable {
 
   private void run() {
     try {
-      do {
+      while (ended == null && !closed.await(SECONDS, TimeUnit.SECONDS)) {
         beat();
-      } while (ended == null && !closed.await(SECONDS, TimeUnit.SECONDS));
+      }
     } catch (InterruptedException exception) {
       Thread.currentThread().interrupt();
     }
@@ -72,6 +77,24 @@ final class Heartbeat implements AutoCloseable {
     RuntimeException reason = ended;
     if (reason != null) {
       throw reason;
+    }
+  }
+
+  /**
+   * Asks the server whether the attempt may go on, for what a late attempt must not do. {@link
+   * #check} knows it only some seconds after a frozen process woke up.
+   *
+   * @throws ActivityCompletionException when it was cancelled, or is no longer the current one
+   */
+  void confirm() {
+    check();
+    try {
+      context
+          .getWorkflowClient()
+          .newActivityCompletionClient()
+          .heartbeat(context.getTaskToken(), details.get());
+    } catch (ActivityCompletionFailureException exception) {
+      LOG.debug("the server did not say whether the attempt is the current one", exception);
     }
   }
 

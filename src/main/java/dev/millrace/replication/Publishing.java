@@ -1,7 +1,7 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.Lease;
 import dev.millrace.control.Pipeline;
+import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
@@ -38,7 +38,7 @@ final class Publishing {
   TableResult publish(TableKey key, String holder, Intent intent) {
     state.transact(
         connection -> {
-          Lease.check(connection, new Pipeline(key.pipeline()), holder);
+          RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
           ReplicationState.insertIntent(connection, key, intent);
           return null;
         });
@@ -100,7 +100,7 @@ final class Publishing {
     TableResult result = intent.result(key.table().toString(), object);
     state.transact(
         connection -> {
-          Lease.check(connection, new Pipeline(key.pipeline()), holder);
+          RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
           ReplicationState.moveWatermark(connection, key, intent);
           ReplicationState.record(connection, key, intent.runId(), intent.position(), result);
           if (intent.staged() != null) {
@@ -128,7 +128,7 @@ final class Publishing {
     Optional<Intent> intent =
         state.transact(
             connection -> {
-              Lease.check(connection, new Pipeline(key.pipeline()), holder);
+              RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
               return ReplicationState.intent(connection, key);
             });
     Set<String> kept = intent.map(known -> Set.of(known.staged().uploadId())).orElseGet(Set::of);

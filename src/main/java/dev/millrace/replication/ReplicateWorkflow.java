@@ -17,7 +17,6 @@ import io.temporal.workflow.Async;
 import io.temporal.workflow.CancellationScope;
 import io.temporal.workflow.ChildWorkflowCancellationType;
 import io.temporal.workflow.ChildWorkflowOptions;
-import io.temporal.workflow.Promise;
 import io.temporal.workflow.Workflow;
 import java.time.Duration;
 import java.time.Instant;
@@ -67,6 +66,8 @@ public final class ReplicateWorkflow implements Replicate {
   private int succeeded;
   private int failedTables;
   private boolean closed;
+  private CancellationScope tables;
+  private RuntimeException leaseFailure;
 
   @Override
   public RunResult replicate(RawValue raw, RawValue unexpected) {
@@ -146,39 +147,41 @@ public final class ReplicateWorkflow implements Replicate {
   }
 
   private void copyUnderLease(Instant instant) {
-    Holding holding = new Holding();
-    CancellationScope holdingScope =
-        Workflow.newCancellationScope(
-            () ->
-                holding.promise =
-                    Async.procedure(lease::holdLease, input.pipeline().name(), runId));
-    holdingScope.run();
-    CancellationScope tables = Workflow.newCancellationScope(() -> copyTables(instant));
-    holding.promise.handle(
-        (nothing, failure) -> {
-          if (failure != null && !(failure.getCause() instanceof CanceledFailure)) {
-            holding.failure = failure;
-            tables.cancel("the lease is lost");
-          }
-          return null;
-        });
+    tables = Workflow.newCancellationScope(() -> copyTables(instant));
+    CancellationScope holding = Workflow.newCancellationScope(this::holdLease);
+    holding.run();
     try {
       tables.run();
     } catch (CanceledFailure cancelled) {
       Workflow.newDetachedCancellationScope(() -> Workflow.await(() -> running == 0)).run();
-      if (holding.failure != null) {
-        throw lost(holding.failure);
+      if (leaseFailure == null) {
+        throw cancelled;
       }
-      throw cancelled;
     } finally {
-      holdingScope.cancel();
+      holding.cancel();
+    }
+    if (leaseFailure != null) {
+      throw lost(leaseFailure);
     }
   }
 
-  /** What the lease's activity came to. */
-  private static final class Holding {
-    private Promise<Void> promise;
-    private RuntimeException failure;
+  private void holdLease() {
+    Async.procedure(lease::holdLease, input.pipeline().name(), runId)
+        .handle(
+            (nothing, failure) -> {
+              if (failure != null && !(failure.getCause() instanceof CanceledFailure)) {
+                loseLease(failure);
+              }
+              return null;
+            });
+  }
+
+  /** Stops all tables: none of them can publish any more. */
+  private void loseLease(RuntimeException failure) {
+    if (leaseFailure == null) {
+      leaseFailure = failure;
+      tables.cancel("the lease is lost");
+    }
   }
 
   private static ApplicationFailure lost(RuntimeException failure) {
@@ -218,6 +221,9 @@ public final class ReplicateWorkflow implements Replicate {
       failedTables++;
       TableFailure described = Failures.describe(name, failure);
       log.warn("{} failed: {} {}", name, described.code(), described.message());
+      if (described.code().equals(ErrorCode.LEASE_LOST.name())) {
+        loseLease(failure);
+      }
       Workflow.newDetachedCancellationScope(
               () ->
                   steps.recordFailure(

@@ -14,6 +14,8 @@ import java.util.Optional;
  * What the worker's configuration gives to the activities.
  *
  * @param state where Millrace keeps its own memory
+ * @param demoSource the connection on which demo mode makes its rows; not the pool of the state,
+ *     which must stay free while rows are read
  * @param sources Postgres connections by name
  * @param lakes lakes by name
  * @param demoLake where demo mode writes
@@ -24,6 +26,7 @@ import java.util.Optional;
  */
 public record ReplicationSettings(
     Postgres state,
+    Postgres demoSource,
     Map<String, Postgres> sources,
     Map<String, Lake> lakes,
     Lake demoLake,
@@ -51,7 +54,7 @@ public record ReplicationSettings(
   }
 
   Postgres source(TableTask task) {
-    return task.demo() ? state : named(sources, task.source(), "source", "postgres");
+    return task.demo() ? demoSource : named(sources, task.source(), "source", "postgres");
   }
 
   Lake lake(TableTask task) {

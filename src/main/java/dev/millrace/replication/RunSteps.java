@@ -5,15 +5,17 @@ import dev.millrace.control.Pipeline;
 import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.lake.Lake;
 import dev.millrace.postgres.TableName;
 import io.temporal.activity.Activity;
 import io.temporal.activity.ActivityExecutionContext;
-import io.temporal.client.ActivityCanceledException;
 import io.temporal.client.ActivityNotExistsException;
 import io.temporal.failure.ApplicationErrorCategory;
 import io.temporal.failure.ApplicationFailure;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -28,6 +30,7 @@ public final class RunSteps implements RunActivities {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(10);
 
   private final ReplicationSettings settings;
+  private final Set<String> probed = ConcurrentHashMap.newKeySet();
 
   /** Makes the activities of a worker. */
   public RunSteps(ReplicationSettings settings) {
@@ -43,7 +46,7 @@ public final class RunSteps implements RunActivities {
     }
     if (!request.demo()) {
       ReplicationSettings.named(settings.sources(), request.source(), "source", "postgres");
-      ReplicationSettings.named(settings.lakes(), request.lake(), "lake", "lakes").probe();
+      probe(request.lake());
     }
     if (request.notifySlack() && settings.slack().isEmpty()) {
       throw new MillraceException(
@@ -51,6 +54,15 @@ public final class RunSteps implements RunActivities {
           "notify_slack is true, but the worker's configuration has no slack.webhook; set it, or say notify_slack: false");
     }
     return settings.admission();
+  }
+
+  /** Proves the worker's rights in the lake, once in a process. */
+  private void probe(String name) {
+    Lake lake = ReplicationSettings.named(settings.lakes(), name, "lake", "lakes");
+    if (!probed.contains(name)) {
+      lake.probe();
+      probed.add(name);
+    }
   }
 
   @Override
@@ -102,14 +114,21 @@ public final class RunSteps implements RunActivities {
         renew(name, runId);
         renewal = System.nanoTime() + Lease.RENEWAL.toNanos();
       }
-      try {
-        context.heartbeat(null);
-      } catch (ActivityNotExistsException | ActivityCanceledException over) {
-        // The usual end: the run has closed, or is about to, and waits for no answer.
-        context.doNotCompleteOnReturn();
+      if (over(context)) {
         return;
       }
       pause();
+    }
+  }
+
+  private static boolean over(ActivityExecutionContext context) {
+    try {
+      context.heartbeat(null);
+      return false;
+    } catch (ActivityNotExistsException exception) {
+      // The usual end: the run did not wait for this step, so nobody takes its result.
+      context.doNotCompleteOnReturn();
+      return true;
     }
   }
 
@@ -131,7 +150,7 @@ public final class RunSteps implements RunActivities {
       // The worker shuts down; another one goes on with the next attempt.
       Thread.currentThread().interrupt();
       throw new MillraceException(
-          ErrorCode.CANCELLED, "the worker shuts down; another one takes over", exception);
+          ErrorCode.WORKER_STOPPED, "the worker was stopped; another one goes on", exception);
     }
   }
 

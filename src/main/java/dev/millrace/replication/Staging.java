@@ -1,6 +1,6 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.Lease;
+import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
@@ -33,6 +33,7 @@ final class Staging implements AutoCloseable {
   private final Points points;
   private final String attempt = UUID.randomUUID().toString();
 
+  private String objectKey;
   private StagedUpload upload;
   private boolean handedOver;
   private volatile long written;
@@ -65,13 +66,12 @@ final class Staging implements AutoCloseable {
   }
 
   private void open() {
-    String objectKey = reserve();
+    objectKey = reserve();
     points.pass("extract.reserved");
-    StagedUpload created = lake.stage(objectKey, attempt);
+    upload = lake.stage(objectKey, attempt);
     boolean ours =
         state.transact(
-            connection -> ReplicationState.noteUpload(connection, attempt, created.uploadId()));
-    upload = created;
+            connection -> ReplicationState.noteUpload(connection, attempt, upload.uploadId()));
     if (!ours) {
       throw overtaken();
     }
@@ -82,10 +82,10 @@ final class Staging implements AutoCloseable {
     String folder = ObjectName.folder(lake.prefix(), task.table().name());
     Instant second = task.runInstant();
     for (int tried = 0; tried < MOST_NAMES; tried++, second = second.plusSeconds(1)) {
-      String objectKey = ObjectName.key(folder, second);
-      if (reserve(objectKey)) {
-        if (!lake.exists(objectKey)) {
-          return objectKey;
+      String name = ObjectName.key(folder, second);
+      if (reserve(name)) {
+        if (!lake.exists(name)) {
+          return name;
         }
         unreserve();
       }
@@ -96,12 +96,12 @@ final class Staging implements AutoCloseable {
             .formatted(key.table(), task.instant(), lake.address(folder)));
   }
 
-  private boolean reserve(String objectKey) {
+  private boolean reserve(String name) {
     return state.transact(
         connection -> {
-          Lease.check(connection, task.pipelineName(), task.runId());
+          RunQueue.check(connection, task.pipelineName(), task.runId());
           return ReplicationState.reserve(
-              connection, key, task.runId(), lake.location(), objectKey, attempt);
+              connection, key, task.runId(), lake.location(), name, attempt);
         });
   }
 
@@ -115,11 +115,14 @@ final class Staging implements AutoCloseable {
 
   /**
    * Returns the object when all its bytes are in the lake and the attempt is still the current one.
+   *
+   * @param confirmation throws when it is not; asked when all bytes are there, since nobody would
+   *     throw away what a late attempt hands over
    */
-  StagedObject finish() {
+  StagedObject finish(Runnable confirmation) {
     StagedObject staged = upload.finish();
+    confirmation.run();
     if (!state.transact(connection -> ReplicationState.reserved(connection, attempt))) {
-      lake.discard(staged);
       throw overtaken();
     }
     handedOver = true;
@@ -128,7 +131,7 @@ final class Staging implements AutoCloseable {
 
   private MillraceException overtaken() {
     return new MillraceException(
-        ErrorCode.INTENT_CONFLICT,
+        ErrorCode.ATTEMPT_OVERTAKEN,
         "%s: attempt %s was overtaken by a later one; what it staged is thrown away"
             .formatted(key.table(), attempt));
   }
@@ -143,9 +146,11 @@ final class Staging implements AutoCloseable {
       return;
     }
     try {
+      // Only what is known to be gone may be forgotten: the next prepare or extract of the table
+      // finds leftovers by their reservation.
+      lake.discard(new StagedObject(objectKey, upload.uploadId(), attempt, written));
       unreserve();
     } catch (MillraceException exception) {
-      // The next prepare or extract of the table finds the reservation and forgets it.
       LOG.warn("{}: a reserved name is kept for now: {}", key.table(), exception.getMessage());
     }
   }

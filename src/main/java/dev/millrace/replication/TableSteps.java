@@ -1,6 +1,6 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.Lease;
+import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Lake;
@@ -125,7 +125,7 @@ public final class TableSteps implements TableActivities {
         .state()
         .transact(
             connection -> {
-              Lease.check(connection, task.pipelineName(), task.runId());
+              RunQueue.check(connection, task.pipelineName(), task.runId());
               ReplicationState.claimFolder(
                   connection,
                   lake.location(),
@@ -205,11 +205,11 @@ public final class TableSteps implements TableActivities {
   @Override
   public Extracted extract(TableTask task, Prepared prepared) {
     Lake lake = settings.lake(task);
-    // A killed attempt of this run may have left an upload.
-    publishing(lake).discardLeftovers(TableKey.of(task), task.runId());
     Progress progress = new Progress(Activity.getExecutionContext());
     try (Heartbeat heartbeat = beat(progress::look);
         Staging staging = new Staging(task, settings.state(), lake, settings.points())) {
+      // A killed attempt of this run may have left an upload.
+      publishing(lake).discardLeftovers(TableKey.of(task), task.runId());
       return settings
           .source(task)
           .read(connection -> extract(connection, task, prepared, staging, heartbeat, progress));
@@ -241,8 +241,7 @@ public final class TableSteps implements TableActivities {
         return new Extracted(null, 0, 0, 0, snapshot);
       }
       ParquetSummary summary = file.finish();
-      heartbeat.check();
-      StagedObject staged = staging.finish();
+      StagedObject staged = staging.finish(heartbeat::confirm);
       settings.points().pass("extract.end");
       long miscounted = settings.points().mismatch("extract.audit") ? 1 : 0;
       return new Extracted(

@@ -50,7 +50,8 @@ class DemoCommandIT {
 
   @Test
   void withoutTheTemporalCliItProvesTheSameAndSaysWhatItLeftOut() throws Exception {
-    Ended demo = demo(
+    Ended demo =
+        demo(
             List.of("MILLRACE_PIP=off", "MILLRACE_CACHE=" + cache(), "PATH=" + pathWithoutCli()),
             "--rows",
             "2000");
@@ -85,8 +86,7 @@ class DemoCommandIT {
     try {
       boolean ready =
           Waiting.until(
-              BOUND,
-              () -> !process.isAlive() || Folders.read(output).contains("List the objects"));
+              BOUND, () -> !process.isAlive() || Folders.read(output).contains("List the objects"));
       assertThat(ready).isTrue();
       assertThat(Folders.read(output))
           .contains("PROVEN", "until Ctrl-C", "workflow start", "workflow result", "curl");
@@ -140,7 +140,8 @@ class DemoCommandIT {
   private Path cache() throws IOException {
     Path cache = Folders.create(folder.resolve("cache"));
     try (Stream<Path> kept = Files.list(Folders.cache(System.getenv()))) {
-      for (Path entry : kept.filter(path -> path.getFileName().toString().startsWith("postgres-")).toList()) {
+      for (Path entry :
+          kept.filter(path -> path.getFileName().toString().startsWith("postgres-")).toList()) {
         Files.createSymbolicLink(cache.resolve(entry.getFileName()), entry);
       }
     }

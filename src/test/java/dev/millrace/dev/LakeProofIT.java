@@ -36,8 +36,7 @@ class LakeProofIT {
 
   @BeforeEach
   void makeTables() throws SQLException {
-    connection =
-        TestPostgres.server().getDatabase("postgres", database).getConnection();
+    connection = TestPostgres.server().getDatabase("postgres", database).getConnection();
     DemoTables.create(connection, ORDERS);
   }
 
@@ -102,9 +101,7 @@ class LakeProofIT {
     assertThat(afterChange("DELETE FROM shop.orders WHERE id = 2000").difference().orElse(""))
         .contains("the lake has a row more: id '2000'");
     assertThat(
-            afterChange("UPDATE shop.orders SET id = 2001 WHERE id = 2000")
-                .difference()
-                .orElse(""))
+            afterChange("UPDATE shop.orders SET id = 2001 WHERE id = 2000").difference().orElse(""))
         .contains("the lake has a row more: id '2000'");
   }
 
@@ -170,9 +167,7 @@ class LakeProofIT {
                       }
                     })) {
               postgres.copy(
-                  session,
-                  "SELECT * FROM " + table + " WHERE " + condition,
-                  parquet::accept);
+                  session, "SELECT * FROM " + table + " WHERE " + condition, parquet::accept);
               return parquet.finish();
             }
           });

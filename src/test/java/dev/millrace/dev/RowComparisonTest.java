@@ -75,8 +75,7 @@ class RowComparisonTest {
         Statement other = connection.createStatement();
         ResultSet tableRows = one.executeQuery("FROM (VALUES " + table + ")");
         ResultSet lakeRows = other.executeQuery("FROM (VALUES " + lake + ")")) {
-      RowComparison comparison =
-          new RowComparison(tableRows, lakeRows, List.of("id", "note"));
+      RowComparison comparison = new RowComparison(tableRows, lakeRows, List.of("id", "note"));
       Optional<String> difference = comparison.firstDifference();
       return comparison.rows() + " equal" + difference.map(text -> ", " + text).orElse("");
     }

@@ -1,5 +1,6 @@
 package dev.millrace.parquet;
 
+import dev.millrace.testing.ZstdReading;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;

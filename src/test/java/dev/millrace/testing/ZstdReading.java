@@ -1,4 +1,4 @@
-package dev.millrace.parquet;
+package dev.millrace.testing;
 
 import com.github.luben.zstd.Zstd;
 import java.io.IOException;
@@ -8,8 +8,8 @@ import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.compression.CompressionCodecFactory;
 import org.apache.parquet.hadoop.metadata.CompressionCodecName;
 
-/** Lets parquet-java read zstd without Hadoop's class path. */
-final class ZstdReading implements CompressionCodecFactory {
+/** Lets parquet-java read zstd without Hadoop's class path. Stateless. */
+public final class ZstdReading implements CompressionCodecFactory {
   @Override
   public BytesInputCompressor getCompressor(CompressionCodecName codec) {
     throw new UnsupportedOperationException();

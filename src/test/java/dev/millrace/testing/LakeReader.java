@@ -1,0 +1,191 @@
+package dev.millrace.testing;
+
+import dev.millrace.dev.EmbeddedStack;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.parquet.ParquetReadOptions;
+import org.apache.parquet.column.page.PageReadStore;
+import org.apache.parquet.conf.PlainParquetConfiguration;
+import org.apache.parquet.example.data.Group;
+import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.io.ColumnIOFactory;
+import org.apache.parquet.io.LocalInputFile;
+import org.apache.parquet.io.RecordReader;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DateLogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.TimestampLogicalTypeAnnotation;
+import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.PrimitiveType;
+import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
+import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
+import software.amazon.awssdk.http.apache5.Apache5HttpClient;
+import software.amazon.awssdk.regions.Region;
+import software.amazon.awssdk.services.s3.S3Client;
+import software.amazon.awssdk.services.s3.model.MultipartUpload;
+import software.amazon.awssdk.services.s3.model.S3Object;
+
+/**
+ * Reads what the shared stack's bucket holds: by the AWS SDK and parquet-java's example reader, so
+ * that nothing of the writer is trusted.
+ *
+ * <p>Thread-safe.
+ */
+public final class LakeReader {
+  private LakeReader() {}
+
+  private static final class Holder {
+    private static final S3Client CLIENT =
+        S3Client.builder()
+            .endpointOverride(TestStack.s3().endpoint())
+            .region(Region.of(EmbeddedStack.REGION))
+            .forcePathStyle(true)
+            .httpClientBuilder(Apache5HttpClient.builder())
+            .credentialsProvider(
+                StaticCredentialsProvider.create(
+                    AwsBasicCredentials.create(
+                        TestStack.stack().accessKeyId(), TestStack.stack().secretAccessKey())))
+            .build();
+  }
+
+  /** Returns the keys below a prefix, in their order. */
+  public static List<String> objects(String prefix) {
+    return Holder.CLIENT
+        .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
+        .contents()
+        .stream()
+        .map(S3Object::key)
+        .sorted()
+        .toList();
+  }
+
+  /** Returns the objects below a prefix, each with its tag and the time at which it was written. */
+  public static List<String> writings(String prefix) {
+    return Holder.CLIENT
+        .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
+        .contents()
+        .stream()
+        .map(object -> "%s %s %s".formatted(object.key(), object.eTag(), object.lastModified()))
+        .toList();
+  }
+
+  /** Returns the keys below a prefix for which an upload is open. */
+  public static List<String> openUploads(String prefix) {
+    return Holder.CLIENT
+        .listMultipartUploadsPaginator(
+            request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
+        .uploads()
+        .stream()
+        .map(MultipartUpload::key)
+        .filter(key -> key.startsWith(prefix))
+        .toList();
+  }
+
+  /** Returns the rows of all objects below a prefix. */
+  public static List<Map<String, String>> rowsUnder(String prefix) {
+    return objects(prefix).stream().flatMap(key -> rows(key).stream()).toList();
+  }
+
+  /**
+   * Returns the rows of one object, each as values by column, in the file's order.
+   *
+   * @param key the key, or the address {@code s3://bucket/key} that results tell
+   */
+  public static List<Map<String, String>> rows(String key) {
+    String scheme = "s3://" + EmbeddedStack.BUCKET + "/";
+    String wanted = key.startsWith(scheme) ? key.substring(scheme.length()) : key;
+    try {
+      Path file = Files.createTempFile("lake", ".parquet");
+      try {
+        Files.write(
+            file,
+            Holder.CLIENT
+                .getObjectAsBytes(request -> request.bucket(EmbeddedStack.BUCKET).key(wanted))
+                .asByteArray());
+        return rows(file);
+      } finally {
+        Files.delete(file);
+      }
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+  }
+
+  /** Returns the rows of a file, each as values by column, in the file's order. */
+  public static List<Map<String, String>> rows(Path file) {
+    List<Map<String, String>> rows = new ArrayList<>();
+    ParquetReadOptions options =
+        ParquetReadOptions.builder(new PlainParquetConfiguration())
+            .withCodecFactory(new ZstdReading())
+            .build();
+    try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file), options)) {
+      MessageType schema = reader.getFileMetaData().getSchema();
+      for (PageReadStore group = reader.readNextRowGroup();
+          group != null;
+          group = reader.readNextRowGroup()) {
+        RecordReader<Group> records =
+            new ColumnIOFactory()
+                .getColumnIO(schema)
+                .getRecordReader(group, new GroupRecordConverter(schema));
+        for (long row = 0; row < group.getRowCount(); row++) {
+          rows.add(values(schema, records.read()));
+        }
+      }
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+    return rows;
+  }
+
+  private static Map<String, String> values(MessageType schema, Group row) {
+    Map<String, String> values = new LinkedHashMap<>();
+    for (int field = 0; field < schema.getFieldCount(); field++) {
+      boolean isNull = row.getFieldRepetitionCount(field) == 0;
+      values.put(
+          schema.getFieldName(field),
+          isNull ? null : value(schema.getType(field).asPrimitiveType(), row, field));
+    }
+    return values;
+  }
+
+  private static String value(PrimitiveType type, Group row, int field) {
+    LogicalTypeAnnotation annotation = type.getLogicalTypeAnnotation();
+    if (annotation instanceof DecimalLogicalTypeAnnotation decimal) {
+      return new BigDecimal(unscaled(type, row, field), decimal.getScale()).toPlainString();
+    }
+    if (annotation instanceof TimestampLogicalTypeAnnotation timestamp) {
+      Instant instant = Instant.EPOCH.plus(row.getLong(field, 0), ChronoUnit.MICROS);
+      return timestamp.isAdjustedToUTC()
+          ? instant.toString()
+          : LocalDateTime.ofInstant(instant, ZoneOffset.UTC).toString();
+    }
+    if (annotation instanceof DateLogicalTypeAnnotation) {
+      return LocalDate.ofEpochDay(row.getInteger(field, 0)).toString();
+    }
+    return row.getValueToString(field, 0);
+  }
+
+  private static BigInteger unscaled(PrimitiveType type, Group row, int field) {
+    return switch (type.getPrimitiveTypeName()) {
+      case INT32 -> BigInteger.valueOf(row.getInteger(field, 0));
+      case INT64 -> BigInteger.valueOf(row.getLong(field, 0));
+      case BINARY, FIXED_LEN_BYTE_ARRAY -> new BigInteger(row.getBinary(field, 0).getBytes());
+      case BOOLEAN, FLOAT, DOUBLE, INT96 ->
+          throw new IllegalStateException("no decimal is stored as " + type);
+    };
+  }
+}
