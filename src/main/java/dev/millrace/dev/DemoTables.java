@@ -133,7 +133,7 @@ final class DemoTables {
       statement.execute(TABLES);
       statement.execute(rows(CUSTOMERS, 1, orders / 10, OLD));
       statement.execute(rows(ORDERS, 1, orders, OLD));
-      statement.execute(rows(PAYMENTS, 1, orders / 4 * 3L, OLD));
+      statement.execute(rows(PAYMENTS, 1, orders / 4L * 3, OLD));
       for (String table : NAMES) {
         statement.execute("CREATE INDEX ON " + table + " (" + UPDATE_KEY + ")");
       }

@@ -104,11 +104,9 @@ public final class CopyOut {
       if (!ended) {
         stop(connection, driver, reader);
       }
-      if (!connection.isClosed()) {
-        connection.setNetworkTimeout(Runnable::run, timeout);
-      }
     }
     rethrow();
+    connection.setNetworkTimeout(Runnable::run, timeout);
     return copied;
   }
 
@@ -190,24 +188,26 @@ public final class CopyOut {
     }
   }
 
-  /** Ends the query and the reader, so that the connection can roll back or is closed. */
+  /**
+   * Ends the query, the reader and the connection. The connection is not used again: a cancel that
+   * comes late would end somebody else's query on it.
+   */
   private void stop(Connection connection, PGConnection driver, Thread reader) {
     stopped = true;
     try {
       driver.cancelQuery();
     } catch (SQLException e) {
-      // The connection is closed below instead.
+      // The server finds out when it next writes to the closed connection.
     }
-    if (!join(reader)) {
-      try {
-        connection.abort(Runnable::run);
-      } catch (SQLException e) {
-        // Nothing is left to do: the pool finds it broken.
-      }
+    join(reader);
+    try {
+      connection.abort(Runnable::run);
+    } catch (SQLException e) {
+      // Nothing is left to do: the pool finds it broken.
     }
   }
 
-  private boolean join(Thread reader) {
+  private static void join(Thread reader) {
     boolean interrupted = Thread.interrupted();
     try {
       reader.join(TimeUnit.SECONDS.toMillis(PATIENCE_SECONDS));
@@ -217,7 +217,6 @@ public final class CopyOut {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    return !reader.isAlive();
   }
 
   private void rethrow() throws SQLException {
@@ -243,14 +242,8 @@ public final class CopyOut {
       throws SQLException, InterruptedException {
     org.postgresql.copy.CopyOut copy =
         driver.getCopyAPI().copyOut("COPY (" + select + ") TO STDOUT (FORMAT binary)");
-    try {
-      fill(copy);
-      return copy.getHandledRowCount();
-    } finally {
-      if (copy.isActive()) {
-        copy.cancelCopy();
-      }
-    }
+    fill(copy);
+    return copy.getHandledRowCount();
   }
 
   private void fill(org.postgresql.copy.CopyOut copy) throws SQLException, InterruptedException {

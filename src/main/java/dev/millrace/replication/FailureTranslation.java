@@ -1,7 +1,7 @@
 package dev.millrace.replication;
 
 import dev.millrace.failure.MillraceException;
-import io.temporal.activity.Activity;
+import io.temporal.activity.ActivityExecutionContext;
 import io.temporal.activity.ActivityInfo;
 import io.temporal.client.ActivityCompletionException;
 import io.temporal.common.interceptors.ActivityInboundCallsInterceptor;
@@ -21,6 +21,15 @@ public final class FailureTranslation extends WorkerInterceptorBase {
   @Override
   public ActivityInboundCallsInterceptor interceptActivity(ActivityInboundCallsInterceptor next) {
     return new ActivityInboundCallsInterceptorBase(next) {
+      private ActivityInfo step;
+
+      @Override
+      public void init(ActivityExecutionContext context) {
+        // Once the step has thrown, the SDK no longer gives its context to this thread.
+        step = context.getInfo();
+        super.init(context);
+      }
+
       @Override
       public ActivityOutput execute(ActivityInput input) {
         try {
@@ -28,10 +37,10 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         } catch (TemporalFailure exception) {
           throw exception;
         } catch (ActivityCompletionException exception) {
-          tell(exception);
+          tell(step, exception);
           throw exception;
         } catch (MillraceException exception) {
-          tell(exception);
+          tell(step, exception);
           throw Failures.of(exception);
         } catch (RuntimeException exception) {
           LOG.error("an activity failed in a way that nobody expected", exception);
@@ -42,8 +51,7 @@ public final class FailureTranslation extends WorkerInterceptorBase {
   }
 
   /** Cancelled, or late: another attempt may be at work already. */
-  private static void tell(ActivityCompletionException exception) {
-    ActivityInfo step = Activity.getExecutionContext().getInfo();
+  private static void tell(ActivityInfo step, ActivityCompletionException exception) {
     LOG.info(
         "{} of {}, attempt {} stops: {}",
         step.getActivityType(),
@@ -52,8 +60,7 @@ public final class FailureTranslation extends WorkerInterceptorBase {
         exception.getClass().getSimpleName());
   }
 
-  private static void tell(MillraceException exception) {
-    ActivityInfo step = Activity.getExecutionContext().getInfo();
+  private static void tell(ActivityInfo step, MillraceException exception) {
     LOG.warn(
         "{} of {}, attempt {}: {} {}",
         step.getActivityType(),

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
+import io.temporal.failure.ActivityFailure;
 import io.temporal.failure.ApplicationFailure;
 import io.temporal.failure.CanceledFailure;
 import io.temporal.failure.TemporalFailure;
@@ -33,6 +34,30 @@ final class Failures {
     return ApplicationFailure.newBuilder()
         .setType(ErrorCode.INTERNAL.name())
         .setMessage(cut(Redactor.redact(exception.toString())))
+        .build();
+  }
+
+  /** Returns whether somebody's cancellation ended the step or the workflow. */
+  static boolean isCancellation(TemporalFailure failure) {
+    return failure instanceof CanceledFailure
+        || (failure instanceof ActivityFailure && failure.getCause() instanceof CanceledFailure);
+  }
+
+  /**
+   * Returns what ends a workflow after one of its steps: the step's own code and message instead of
+   * "activity failed"; a cancellation stays one.
+   */
+  static TemporalFailure ofStep(TemporalFailure failure) {
+    if (!(failure instanceof ActivityFailure) || isCancellation(failure)) {
+      return failure;
+    }
+    TableFailure described = describe("", failure);
+    boolean retryable =
+        failure.getCause() instanceof ApplicationFailure cause && !cause.isNonRetryable();
+    return ApplicationFailure.newBuilder()
+        .setType(described.code())
+        .setMessage(described.message())
+        .setNonRetryable(!retryable)
         .build();
   }
 

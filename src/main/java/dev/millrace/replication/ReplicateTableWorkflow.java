@@ -77,11 +77,18 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
           "%s: %,d rows in (%s, %s]"
               .formatted(table, result.rows(), shown(result.low()), shown(result.high())));
       return result;
-    } catch (TemporalFailure | MillraceException failure) {
-      state("failed");
-      show(Failures.describe(table, failure).message());
+    } catch (TemporalFailure failure) {
+      fail(failure);
+      throw Failures.ofStep(failure);
+    } catch (MillraceException failure) {
+      fail(failure);
       throw failure;
     }
+  }
+
+  private void fail(RuntimeException failure) {
+    state("failed");
+    show(Failures.describe(table, failure).message());
   }
 
   private TableResult copy(int time) {

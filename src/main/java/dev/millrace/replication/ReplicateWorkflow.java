@@ -82,11 +82,11 @@ public final class ReplicateWorkflow implements Replicate {
     }
     try {
       return run(continuation);
-    } catch (CanceledFailure cancelled) {
-      throw cancelled;
     } catch (TemporalFailure failure) {
-      tellFailure(failure);
-      throw failure;
+      if (!Failures.isCancellation(failure)) {
+        tellFailure(failure);
+      }
+      throw Failures.ofStep(failure);
     }
   }
 

@@ -11,6 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -200,7 +201,7 @@ class PostgresIT {
   }
 
   @Test
-  void aFailureOfTheReceiverEndsTheCopyAndLeavesTheConnectionUsable() {
+  void aFailureOfTheReceiverEndsTheCopyOnTheServerAndItsConnection() {
     try (Postgres single = new Postgres(limited(1, Duration.ofSeconds(60)))) {
       String before = single.read(c -> value(c, "SELECT pg_backend_pid()"));
       assertThatThrownBy(
@@ -214,7 +215,13 @@ class PostgresIT {
                                 throw new IllegalStateException("full");
                               })))
           .hasMessage("full");
-      assertThat(single.<String>read(c -> value(c, "SELECT pg_backend_pid()"))).isEqualTo(before);
+      assertThat(single.<String>read(c -> value(c, "SELECT pg_backend_pid()")))
+          .isNotEqualTo(before);
+      String left = "SELECT count(*) FROM pg_stat_activity WHERE pid = " + before;
+      Instant deadline = Instant.now().plusSeconds(30);
+      while (!"0".equals(TestPostgres.query(database, left))) {
+        assertThat(Instant.now()).isBefore(deadline);
+      }
     }
   }
 

@@ -32,9 +32,9 @@ class ManyTablesIT {
 
   @Test
   void payloadsAndHistoriesStaySmall() {
+    Appdb.execute("CREATE SCHEMA m");
     Appdb.execute(
         """
-        CREATE SCHEMA m;
         DO $$ BEGIN
           FOR i IN 1..%d LOOP
             EXECUTE format('CREATE TABLE m.t%%s (id int NOT NULL)', i);

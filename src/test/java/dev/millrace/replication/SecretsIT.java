@@ -41,6 +41,7 @@ class SecretsIT {
         user: "%s"
         password: "${env:SECRETS_PASSWORD}"
         sslmode: disable
+        connect_timeout: PT2S
     """
         .formatted(name, TestStack.postgres().host(), TestStack.postgres().port(), database, user);
   }

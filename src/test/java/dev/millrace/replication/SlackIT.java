@@ -107,6 +107,7 @@ class SlackIT {
 
   @Test
   void aWebhookThatIsDownNeitherFailsNorBlocksARun() {
+    TestRun failed = run(deaf, "missing");
     Appdb.execute("CREATE TABLE slack_it.untold (updated_at timestamptz NOT NULL)");
     for (int rows : List.of(1, 10)) {
       insert("untold", rows);
@@ -119,6 +120,6 @@ class SlackIT {
           .contains("slack_it.untold: 60 rows this run, 10 in the previous batch")
           .anyMatch(line -> line.startsWith("an alert could not be sent: "));
     }
-    assertThat(run(deaf, "missing").failure().getType()).isEqualTo("TABLES_FAILED");
+    assertThat(failed.failure().getType()).isEqualTo("TABLES_FAILED");
   }
 }

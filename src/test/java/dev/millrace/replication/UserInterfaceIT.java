@@ -58,7 +58,7 @@ class UserInterfaceIT {
   }
 
   private static String details(TestRun run) {
-    return run.metadata().path("currentDetails").asText();
+    return run.metadata().getCurrentDetails();
   }
 
   private static Optional<PendingActivityInfo> pending(TestRun run, String activity) {

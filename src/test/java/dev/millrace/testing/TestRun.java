@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import io.temporal.api.enums.v1.EventType;
 import io.temporal.api.enums.v1.WorkflowExecutionStatus;
 import io.temporal.api.history.v1.HistoryEvent;
+import io.temporal.api.sdk.v1.WorkflowMetadata;
 import io.temporal.client.WorkflowClient;
 import io.temporal.client.WorkflowExecutionDescription;
 import io.temporal.client.WorkflowFailedException;
@@ -102,7 +103,7 @@ public final class TestRun {
   }
 
   /** Returns the details that the UI shows of it now. */
-  public JsonNode metadata() {
-    return stub.query("__temporal_workflow_metadata", JsonNode.class);
+  public WorkflowMetadata metadata() {
+    return stub.query("__temporal_workflow_metadata", WorkflowMetadata.class);
   }
 }
