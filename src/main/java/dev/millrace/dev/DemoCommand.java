@@ -269,7 +269,6 @@ public final class DemoCommand implements Callable<Integer> {
     String cli =
         "%s workflow %%s --address %s --workflow-id replicate-shop"
             .formatted(temporal.cli().map(Path::toString).orElse("temporal"), temporal.address());
-    Path s3 = stack.dataDirectory().resolve("s3");
     return """
 
         Everything is left running until Ctrl-C.%s
@@ -279,8 +278,8 @@ public final class DemoCommand implements Callable<Integer> {
           %s --type Replicate --task-queue millrace --id-conflict-policy Fail --input '%s'
         Show what it did:
           %s
-        List the objects in the lake:
-          curl -s --aws-sigv4 aws:amz:%s:s3 --user "$(cat %s):$(cat %s)" '%s/%s?list-type=2&prefix=raw/'
+        Show the watermarks (with Postgres' own client):
+          PGPASSWORD="$(cat %s)" psql -h %s -p %d -U %s -d %s -c 'TABLE millrace.watermark'
         """
         .formatted(
             temporal.ui().map(ui -> " Temporal's UI: " + ui).orElse(""),
@@ -288,11 +287,11 @@ public final class DemoCommand implements Callable<Integer> {
             cli.formatted("start"),
             DemoRun.input(),
             cli.formatted("result"),
-            EmbeddedStack.REGION,
-            s3.resolve("access-key-id"),
-            s3.resolve("secret-access-key"),
-            stack.s3().endpoint(),
-            EmbeddedStack.BUCKET);
+            stack.postgres().passwordFile(),
+            stack.postgres().host(),
+            stack.postgres().port(),
+            PostgresServer.USER,
+            PostgresServer.DATABASE);
   }
 
   private static void level(String name, Level level) {

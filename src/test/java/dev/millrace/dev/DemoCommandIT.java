@@ -85,11 +85,10 @@ class DemoCommandIT {
         start(output, List.of(), "--rows", "1000", "--keep", "--data-dir", data.toString());
     try {
       boolean ready =
-          Waiting.until(
-              BOUND, () -> !process.isAlive() || Folders.read(output).contains("List the objects"));
+          Waiting.until(BOUND, () -> !process.isAlive() || Folders.read(output).contains("psql"));
       assertThat(ready).isTrue();
       assertThat(Folders.read(output))
-          .contains("PROVEN", "until Ctrl-C", "workflow start", "workflow result", "curl");
+          .contains("PROVEN", "until Ctrl-C", "workflow start", "workflow result", "psql");
       assertThat(processes(data)).isNotEmpty();
       process.destroy();
       assertThat(process.waitFor(BOUND.toSeconds(), TimeUnit.SECONDS)).isTrue();
