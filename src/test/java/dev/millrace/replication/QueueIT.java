@@ -77,7 +77,7 @@ class QueueIT {
       assertThat(result.at("/rows").asInt()).isZero();
       assertThat(result.at("/results/0/low"))
           .isEqualTo(TestTemporal.result(first).at("/results/0/high"));
-      assertThat(firstChild(waiting)).isAfter(closed(pipeline.workflowId("first")));
+      assertThat(firstChild(waiting)).isAfter(tableEnded(pipeline.workflowId("first")));
       assertThat(TestTemporal.state(waiting)).isEqualTo("ok");
       assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(rows);
       assertThat(pipeline.leftovers()).isEmpty();
@@ -110,7 +110,7 @@ class QueueIT {
       TestTemporal.result(third);
       TestTemporal.result(second);
       assertThat(firstChild(pipeline.workflowId("third")))
-          .isAfter(closed(pipeline.workflowId("second")));
+          .isAfter(tableEnded(pipeline.workflowId("second")));
       assertThat(worker.errors()).isEmpty();
     }
   }
@@ -246,10 +246,11 @@ class QueueIT {
             event.getEventType() == EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED);
   }
 
-  private static Instant closed(String workflowId) {
+  /** The lease is let go before the workflow itself closes, but after its only table has ended. */
+  private static Instant tableEnded(String workflowId) {
     return time(
         workflowId,
-        event -> event.getEventType() == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED);
+        event -> event.getEventType() == EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED);
   }
 
   private static Instant time(String workflowId, Predicate<HistoryEvent> wanted) {
