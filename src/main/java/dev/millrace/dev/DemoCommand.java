@@ -275,7 +275,7 @@ public final class DemoCommand implements Callable<Integer> {
         Three commands to try next, in another terminal%s:
 
         Start a run:
-          %s --type Replicate --task-queue millrace --id-conflict-policy Fail --input '%s'
+          %s --type Replicate --task-queue millrace --id-conflict-policy Fail --fail-existing --input '%s'
         Show what it did:
           %s
         Show the watermarks (with Postgres' own client):

@@ -175,7 +175,7 @@ public final class DevCommand implements Callable<Integer> {
     text.append(" a run on made-up rows, and see how it goes:\n\n  ");
     text.append(cli).append(" workflow start").append(address);
     text.append(" --type Replicate --task-queue millrace --workflow-id replicate-demo");
-    text.append(" --id-conflict-policy Fail --input '{\"demo_mode\": true}'\n  ");
+    text.append(" --id-conflict-policy Fail --fail-existing --input '{\"demo_mode\": true}'\n  ");
     text.append(cli).append(" workflow result").append(address);
     text.append(" --workflow-id replicate-demo\n");
     return text.toString();

@@ -2,6 +2,7 @@ package dev.millrace.dev;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -226,9 +227,19 @@ public final class EmbeddedStack implements AutoCloseable {
     s3 = startedS3.join();
     temporal = startedTemporal.join();
     configuration = draft;
-    configuration.write(postgres, s3, temporal);
+    configuration.write(postgres, s3, temporal, startAlerts());
     watch(postgres.ended(), postgres::lastWords);
     watch(temporal.ended(), temporal::lastWords);
+  }
+
+  /** Returns where alerts go: on a stack of dev somebody reads what it prints. */
+  private Optional<URI> startAlerts() {
+    if (options.kind() != Kind.DEV) {
+      return Optional.empty();
+    }
+    AlertServer alerts = AlertServer.start(text -> progress.accept("Slack would show: " + text));
+    attach(alerts);
+    return Optional.of(alerts.webhook());
   }
 
   private S3Server startS3(StackConfiguration draft) {

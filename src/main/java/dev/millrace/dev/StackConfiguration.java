@@ -1,6 +1,8 @@
 package dev.millrace.dev;
 
+import java.net.URI;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * The configuration file of a stack, and the S3 keys it refers to.
@@ -31,9 +33,22 @@ record StackConfiguration(
     return home.resolve("millrace.yaml");
   }
 
-  /** Writes the file for servers that run. */
-  void write(PostgresServer postgres, S3Server s3, TemporalServer temporal) {
-    Folders.writePrivate(file(), text(postgres, s3, temporal));
+  /**
+   * Writes the file for servers that run.
+   *
+   * @param webhook where alerts go, if anywhere
+   */
+  void write(PostgresServer postgres, S3Server s3, TemporalServer temporal, Optional<URI> webhook) {
+    String text = text(postgres, s3, temporal);
+    if (webhook.isPresent()) {
+      Folders.writePrivate(webhookFile(), webhook.get().toString());
+      text += "slack:\n  webhook: \"${file:%s}\"\n".formatted(webhookFile());
+    }
+    Folders.writePrivate(file(), text);
+  }
+
+  private Path webhookFile() {
+    return home.resolve("slack-webhook");
   }
 
   private String text(PostgresServer postgres, S3Server s3, TemporalServer temporal) {

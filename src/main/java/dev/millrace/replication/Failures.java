@@ -22,11 +22,18 @@ final class Failures {
    * traces of drivers tell nothing that the message does not, and may tell too much.
    */
   static ApplicationFailure of(MillraceException exception) {
-    return ApplicationFailure.newBuilder()
-        .setType(exception.code().name())
-        .setMessage(cut(exception.getMessage()))
-        .setNonRetryable(!exception.code().retryable())
-        .build();
+    return traceless(
+        ApplicationFailure.newBuilder()
+            .setType(exception.code().name())
+            .setMessage(cut(exception.getMessage()))
+            .setNonRetryable(!exception.code().retryable())
+            .build());
+  }
+
+  /** Takes the trace away: who reads the UI wants the message, and code and message say it all. */
+  static ApplicationFailure traceless(ApplicationFailure failure) {
+    failure.setStackTrace(new StackTraceElement[0]);
+    return failure;
   }
 
   /** Returns a failure for an exception that nobody expected. */

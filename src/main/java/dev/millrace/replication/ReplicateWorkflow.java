@@ -186,11 +186,12 @@ public final class ReplicateWorkflow implements Replicate {
 
   private static ApplicationFailure lost(RuntimeException failure) {
     TableFailure described = Failures.describe("", failure);
-    return ApplicationFailure.newBuilder()
-        .setType(described.code())
-        .setMessage(described.message())
-        .setNonRetryable(true)
-        .build();
+    return Failures.traceless(
+        ApplicationFailure.newBuilder()
+            .setType(described.code())
+            .setMessage(described.message())
+            .setNonRetryable(true)
+            .build());
   }
 
   /** Starts tables in their order until all are done, or until the history is long enough. */
@@ -329,12 +330,13 @@ public final class ReplicateWorkflow implements Replicate {
     if (result.failed() == 0) {
       return result;
     }
-    throw ApplicationFailure.newBuilder()
-        .setType(ErrorCode.TABLES_FAILED.name())
-        .setMessage(result.summary() + ": " + causes(result))
-        .setDetails(result)
-        .setNonRetryable(true)
-        .build();
+    throw Failures.traceless(
+        ApplicationFailure.newBuilder()
+            .setType(ErrorCode.TABLES_FAILED.name())
+            .setMessage(result.summary() + ": " + causes(result))
+            .setDetails(result)
+            .setNonRetryable(true)
+            .build());
   }
 
   private static String causes(RunResult result) {

@@ -85,14 +85,15 @@ public final class RunSteps implements RunActivities {
   private static ApplicationFailure queued(Turn turn, RunQueue.Answer answer) {
     int attempt = Activity.getExecutionContext().getInfo().getAttempt();
     Duration wait = SHORTEST_WAIT.plusMillis(200L * attempt);
-    return ApplicationFailure.newBuilder()
-        .setType(ErrorCode.QUEUED.name())
-        .setMessage(
-            "queued: pipeline %s is at work for %s; %d runs wait before this one"
-                .formatted(turn.pipeline(), holder(answer), answer.ahead()))
-        .setCategory(ApplicationErrorCategory.BENIGN)
-        .setNextRetryDelay(wait.compareTo(LONGEST_WAIT) < 0 ? wait : LONGEST_WAIT)
-        .build();
+    return Failures.traceless(
+        ApplicationFailure.newBuilder()
+            .setType(ErrorCode.QUEUED.name())
+            .setMessage(
+                "queued: pipeline %s is at work for %s; %d runs wait before this one"
+                    .formatted(turn.pipeline(), holder(answer), answer.ahead()))
+            .setCategory(ApplicationErrorCategory.BENIGN)
+            .setNextRetryDelay(wait.compareTo(LONGEST_WAIT) < 0 ? wait : LONGEST_WAIT)
+            .build());
   }
 
   private static String holder(RunQueue.Answer answer) {
