@@ -17,7 +17,7 @@ import java.util.concurrent.TimeoutException;
 /** A workflow that a test started, or the child of one. Thread-safe. */
 public final class TestRun {
   /** Far beyond what any run of a test takes: it ends a test that would hang. */
-  private static final long BOUND_SECONDS = 600;
+  private static final long BOUND_SECONDS = 3_600;
 
   private final WorkflowClient client;
   private final WorkflowStub stub;
