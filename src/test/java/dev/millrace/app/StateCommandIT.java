@@ -79,7 +79,9 @@ class StateCommandIT {
 
       assertThat(pipeline.watermark()).isNull();
       assertThat(
-              TestTemporal.result(pipeline.start("second")).at("/results/0/initial_load").asBoolean())
+              TestTemporal.result(pipeline.start("second"))
+                  .at("/results/0/initial_load")
+                  .asBoolean())
           .isTrue();
       assertThat(pipeline.rowsInLake()).hasSize(2 * ROWS);
       assertThat(worker.errors()).isEmpty();

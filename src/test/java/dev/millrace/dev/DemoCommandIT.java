@@ -19,6 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The demo as a person starts it: a JVM of its own, with the real worker. */
 class DemoCommandIT {
+  private static final int FIRST_THAT_WARNS = 24;
+
   private static final Duration BOUND = Duration.ofMinutes(5);
   private static final Pattern HOME = Pattern.compile("Starting Postgres.* in (\\S+)");
   private static final String[] PROOF = {
@@ -119,6 +121,11 @@ class DemoCommandIT {
       throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    if (Runtime.version().feature() >= FIRST_THAT_WARNS) {
+      // As the launcher does: libraries below us do what newer JVMs warn about.
+      command.add("--enable-native-access=ALL-UNNAMED");
+      command.add("--sun-misc-unsafe-memory-access=allow");
+    }
     command.addAll(List.of("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
     command.add("-Djava.io.tmpdir=" + Folders.create(folder.resolve("tmp")));
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
