@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -21,6 +22,9 @@ import org.junit.jupiter.api.Test;
 
 /** The lease and the queue in a real Postgres. */
 class LeaseIT {
+  /** The common pool has one thread on two cores, and one of these waits for another. */
+  private static final Executor OWN_THREAD = task -> new Thread(task).start();
+
   private static String database;
   private static Postgres state;
 
@@ -142,8 +146,10 @@ class LeaseIT {
   @Test
   void twoRunsThatAcquireAtOnceAreNotBothGivenIt() {
     for (int round = 0; round < 50; round++) {
-      CompletableFuture<Boolean> one = CompletableFuture.supplyAsync(() -> acquire("run-1"));
-      CompletableFuture<Boolean> two = CompletableFuture.supplyAsync(() -> acquire("run-2"));
+      CompletableFuture<Boolean> one =
+          CompletableFuture.supplyAsync(() -> acquire("run-1"), OWN_THREAD);
+      CompletableFuture<Boolean> two =
+          CompletableFuture.supplyAsync(() -> acquire("run-2"), OWN_THREAD);
       assertThat(one.join()).as("round %d", round).isNotEqualTo(two.join());
       TestPostgres.execute(
           database, "DELETE FROM control.lease WHERE extractor = '%s'".formatted(pipeline));
@@ -165,9 +171,11 @@ class LeaseIT {
                       checked.countDown();
                       await(mayCommit);
                       return null;
-                    }));
+                    }),
+            OWN_THREAD);
     await(checked);
-    CompletableFuture<Boolean> theft = CompletableFuture.supplyAsync(() -> acquire("run-2"));
+    CompletableFuture<Boolean> theft =
+        CompletableFuture.supplyAsync(() -> acquire("run-2"), OWN_THREAD);
     Await.until("the thief waits for the row", LeaseIT::somebodyWaits);
     assertThat(theft).isNotDone();
     mayCommit.countDown();
