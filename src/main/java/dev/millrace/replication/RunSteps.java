@@ -109,9 +109,9 @@ public final class RunSteps implements RunActivities {
   public void holdLease(String pipeline, String runId) {
     ActivityExecutionContext context = Activity.getExecutionContext();
     Pipeline name = new Pipeline(pipeline);
-    long renewal = 0;
+    long renewal = System.nanoTime();
     while (true) {
-      if (System.nanoTime() - renewal >= 0 || renewal == 0) {
+      if (System.nanoTime() - renewal >= 0) {
         renew(name, runId);
         renewal = System.nanoTime() + Lease.RENEWAL.toNanos();
       }

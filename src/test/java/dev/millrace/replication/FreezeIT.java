@@ -68,31 +68,23 @@ class FreezeIT {
         late.awaitFrozen();
         try (WorkerProcess next = pipeline.worker("")) {
           List<String> rows = pipeline.rowsInTable();
-          requireExact(pipeline, rows, TestTemporal.result(first));
+          pipeline.requireExact(rows, TestTemporal.result(first));
           final List<String> published = pipeline.writings();
 
           late.wake();
           late.awaitNothingRunsOf(TableSteps.class);
-          requireExact(pipeline, rows, TestTemporal.result(first));
+          pipeline.requireExact(rows, TestTemporal.result(first));
           assertThat(pipeline.writings()).as(point).isEqualTo(published);
 
           // The one that woke up may take part in it.
           rows.addAll(pipeline.change());
-          requireExact(pipeline, rows, TestTemporal.result(pipeline.start("second")));
+          pipeline.requireExact(rows, TestTemporal.result(pipeline.start("second")));
           assertThat(next.errors()).as(point).isEmpty();
           assertThat(late.errors()).as(point).isEmpty();
         }
       }
       return null;
     };
-  }
-
-  private static void requireExact(TestPipeline pipeline, List<String> rows, JsonNode result) {
-    assertThat(pipeline.rowsInLake()).containsExactlyInAnyOrderElementsOf(rows);
-    assertThat(pipeline.openUploads()).isEmpty();
-    assertThat(pipeline.leftovers()).isEmpty();
-    assertThat(result.at("/status").asText()).isEqualTo("ok");
-    assertThat(pipeline.watermark()).isEqualTo(result.at("/results/0/high").asText());
   }
 
   @Test
@@ -132,7 +124,7 @@ class FreezeIT {
       List<String> rows = pipeline.rowsInTable();
       JsonNode next = TestTemporal.result(pipeline.start("next"));
       assertThat(next.at("/rows").asLong()).isZero();
-      requireExact(pipeline, rows, next);
+      pipeline.requireExact(rows, next);
     }
   }
 

@@ -1,5 +1,8 @@
 package dev.millrace.testing;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
 import io.temporal.api.enums.v1.WorkflowIdConflictPolicy;
 import io.temporal.client.WorkflowOptions;
 import io.temporal.client.WorkflowStub;
@@ -250,6 +253,20 @@ public record TestPipeline(String name, Path configuration) {
     List<String> values =
         column("SELECT value FROM millrace.watermark WHERE pipeline = '%s'".formatted(name));
     return values.isEmpty() ? null : values.get(0);
+  }
+
+  /**
+   * Requires that the lake holds these rows, each once, and that a run has left nothing behind.
+   *
+   * @param rows {@code id/version} of each row
+   * @param result of the run
+   */
+  public void requireExact(List<String> rows, JsonNode result) {
+    assertThat(rowsInLake()).containsExactlyInAnyOrderElementsOf(rows);
+    assertThat(openUploads()).isEmpty();
+    assertThat(leftovers()).isEmpty();
+    assertThat(result.at("/status").asText()).isEqualTo("ok");
+    assertThat(watermark()).isEqualTo(result.at("/results/0/high").asText());
   }
 
   /** Returns the run that holds the lease now; empty when nobody does. */
