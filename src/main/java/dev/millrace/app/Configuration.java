@@ -16,7 +16,9 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.time.format.DateTimeParseException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -41,6 +43,8 @@ import java.util.stream.Stream;
  * @param lakes the lakes by name; none is enough for a worker that only runs demos
  * @param slackWebhook the address of an incoming webhook
  * @param limits how often and how long
+ * @param control where this host's records are, and how long they are kept
+ * @param businessTimeZone the zone of the business's dates in the records
  * @param allowDemo whether {@code demo_mode} is allowed
  * @param stack what the servers are there for
  * @param demoFolder where {@code demo_mode} writes; a relative path is below the working directory
@@ -52,6 +56,8 @@ public record Configuration(
     Map<String, LakeStore> lakes,
     Optional<Secret> slackWebhook,
     Limits limits,
+    Control control,
+    Optional<ZoneId> businessTimeZone,
     boolean allowDemo,
     Stack stack,
     Path demoFolder) {
@@ -139,8 +145,18 @@ public record Configuration(
    *
    * @param maxAttempts of preparing and extracting one table
    * @param tableTimeout of one table in one run, all attempts together
+   * @param runTimeout of one run from its turn on; absent for no limit
    */
-  public record Limits(int maxAttempts, Duration tableTimeout) {}
+  public record Limits(int maxAttempts, Duration tableTimeout, Optional<Duration> runTimeout) {}
+
+  /**
+   * The control plane on this host.
+   *
+   * @param walFolder where records are before they are in Postgres; it must outlive the process
+   * @param keepWal how long a log is kept that is wholly shipped; absent for ever
+   * @param keepRuns how long runs that have ended are kept in Postgres; absent for ever
+   */
+  public record Control(Path walFolder, Optional<Duration> keepWal, Optional<Duration> keepRuns) {}
 
   /** What the servers are there for; faults may be injected in all but the first. */
   public enum Stack {
@@ -243,6 +259,8 @@ public record Configuration(
           lakes,
           slack(reader.section(root, "slack")),
           limits(reader.section(root, "limits")),
+          control(reader.section(root, "control")),
+          reader.read(root, ConfigurationSetting.BUSINESS_TIME_ZONE, Parts::zone),
           reader.read(root, ConfigurationSetting.ALLOW_DEMO, Parts::flag).orElse(false),
           stack,
           reader
@@ -444,7 +462,21 @@ public record Configuration(
                   section,
                   ConfigurationSetting.LIMITS_TABLE_TIMEOUT,
                   duration(SECOND, Duration.ofDays(365)))
-              .orElse(SECOND));
+              .orElse(SECOND),
+          reader.read(
+              section,
+              ConfigurationSetting.LIMITS_RUN_TIMEOUT,
+              duration(SECOND, Duration.ofDays(365))));
+    }
+
+    private Control control(Section section) {
+      Conversion<Duration> kept = duration(Duration.ofHours(1), Duration.ofDays(36_500));
+      return new Control(
+          reader
+              .read(section, ConfigurationSetting.CONTROL_WAL_DIR, reader::resolvePath)
+              .orElse(Path.of(UNKNOWN)),
+          reader.read(section, ConfigurationSetting.CONTROL_KEEP_WAL, kept),
+          reader.read(section, ConfigurationSetting.CONTROL_KEEP_RUNS, kept));
     }
 
     private void together(
@@ -547,6 +579,15 @@ public record Configuration(
         return Path.of(text(value)).normalize();
       } catch (InvalidPathException exception) {
         throw new UnusableException("must be a path, not " + value.shown());
+      }
+    }
+
+    private static ZoneId zone(Value value) throws UnusableException {
+      try {
+        return ZoneId.of(value.text());
+      } catch (DateTimeException exception) {
+        throw new UnusableException(
+            "must be a time zone such as Asia/Kolkata, not " + value.shown());
       }
     }
 

@@ -49,6 +49,13 @@ enum ConfigurationSetting {
 
   LIMITS_MAX_ATTEMPTS("limits.max_attempts", Type.NUMBER, Presence.DEFAULT, "5"),
   LIMITS_TABLE_TIMEOUT("limits.table_timeout", Type.DURATION, Presence.DEFAULT, "PT6H"),
+  LIMITS_RUN_TIMEOUT("limits.run_timeout", Type.DURATION, Presence.OPTIONAL),
+
+  CONTROL_WAL_DIR("control.wal_dir", Type.PATH, Presence.DEFAULT, "control_wal"),
+  CONTROL_KEEP_WAL("control.keep_wal", Type.DURATION, Presence.OPTIONAL),
+  CONTROL_KEEP_RUNS("control.keep_runs", Type.DURATION, Presence.OPTIONAL),
+
+  BUSINESS_TIME_ZONE("business_time_zone", Type.TEXT, Presence.OPTIONAL),
 
   ALLOW_DEMO("allow_demo", Type.FLAG, Presence.DEFAULT, "true"),
   STACK("stack", Type.CHOICE, Presence.DEFAULT, "production"),

@@ -1,5 +1,7 @@
 package dev.millrace.app;
 
+import dev.millrace.control.LogShipping;
+import dev.millrace.control.Retention;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.FolderLake;
@@ -7,20 +9,27 @@ import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.replication.Admission;
 import dev.millrace.replication.FailureTranslation;
+import dev.millrace.replication.LeaseHolder;
+import dev.millrace.replication.OpenRuns;
+import dev.millrace.replication.RecordSteps;
 import dev.millrace.replication.ReplicateTableWorkflow;
 import dev.millrace.replication.ReplicateWorkflow;
 import dev.millrace.replication.ReplicationSettings;
 import dev.millrace.replication.RunSteps;
 import dev.millrace.replication.SearchAttribute;
+import dev.millrace.replication.StateDatabase;
 import dev.millrace.replication.TableSteps;
+import io.temporal.client.WorkflowClient;
 import io.temporal.common.SearchAttributeKey;
 import io.temporal.worker.WorkerFactory;
 import io.temporal.worker.WorkerFactoryOptions;
 import io.temporal.worker.WorkerOptions;
 import java.net.URI;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +56,8 @@ public final class Worker implements AutoCloseable {
 
   private final TemporalConnection temporal;
   private final WorkerFactory factory;
+  private final LeaseHolder leases;
+  private final LogShipping logs;
   private final Postgres state;
   private final Map<String, Postgres> postgres;
   private final Map<String, Lake> lakes;
@@ -55,12 +66,16 @@ public final class Worker implements AutoCloseable {
   private Worker(
       TemporalConnection temporal,
       WorkerFactory factory,
+      LeaseHolder leases,
+      LogShipping logs,
       Postgres state,
       Map<String, Postgres> postgres,
       Map<String, Lake> lakes,
       Lake demoLake) {
     this.temporal = temporal;
     this.factory = factory;
+    this.leases = leases;
+    this.logs = logs;
     this.state = state;
     this.postgres = postgres;
     this.lakes = lakes;
@@ -93,10 +108,10 @@ public final class Worker implements AutoCloseable {
       Configuration configuration, TemporalConnection temporal, Points points) {
     Map<String, Postgres> postgres = connections(configuration);
     // A pool of its own: extracts hold connections of the source while they ask the state.
-    Postgres state =
-        new Postgres(
-            Adapters.postgres(
-                configuration.state(), configuration.postgres().get(configuration.state())));
+    PostgresSettings stateSettings =
+        Adapters.postgres(
+            configuration.state(), configuration.postgres().get(configuration.state()));
+    Postgres state = new Postgres(stateSettings);
     Map<String, Lake> lakes = lakes(configuration);
     Lake demoLake = new FolderLake(new FolderLakeSettings("demo", configuration.demoFolder(), ""));
     ReplicationSettings settings =
@@ -111,12 +126,22 @@ public final class Worker implements AutoCloseable {
             new Admission(
                 configuration.limits().maxAttempts(),
                 configuration.limits().tableTimeout().toSeconds(),
-                hasSearchAttributes(configuration, temporal)),
+                hasSearchAttributes(configuration, temporal),
+                configuration.limits().runTimeout().map(Duration::toSeconds).orElse(0L),
+                configuration.businessTimeZone().map(ZoneId::getId).orElse(null)),
             points);
     prepareState(settings);
+    WorkflowClient client = temporal.client();
+    LeaseHolder leases = new LeaseHolder(stateSettings, client, LeaseHolder.Pace.PRODUCTION);
+    Configuration.Control control = configuration.control();
+    LogShipping logs =
+        LogShipping.start(
+            new StateDatabase(state),
+            control.walFolder(),
+            new Retention(control.keepWal(), control.keepRuns()));
     WorkerFactory factory =
         WorkerFactory.newInstance(
-            temporal.client(),
+            client,
             WorkerFactoryOptions.newBuilder()
                 .setWorkerInterceptors(new FailureTranslation())
                 .build());
@@ -130,14 +155,17 @@ public final class Worker implements AutoCloseable {
                 .build());
     worker.registerWorkflowImplementationTypes(
         ReplicateWorkflow.class, ReplicateTableWorkflow.class);
-    worker.registerActivitiesImplementations(new RunSteps(settings), new TableSteps(settings));
+    worker.registerActivitiesImplementations(
+        new RunSteps(settings, leases, new OpenRuns(client), logs),
+        new TableSteps(settings),
+        new RecordSteps(control.walFolder(), logs));
     factory.start();
     LOG.info(
         "worker polls task queue {} of {}, namespace {}",
         configuration.temporal().taskQueue(),
         configuration.temporal().address(),
         configuration.temporal().namespace());
-    return new Worker(temporal, factory, state, postgres, lakes, demoLake);
+    return new Worker(temporal, factory, leases, logs, state, postgres, lakes, demoLake);
   }
 
   private static Map<String, Postgres> connections(Configuration configuration) {
@@ -192,7 +220,10 @@ public final class Worker implements AutoCloseable {
   @Override
   public void close() {
     factory.shutdownNow();
+    leases.close();
     factory.awaitTermination(SHUTDOWN_SECONDS, TimeUnit.SECONDS);
+    // After the last step that may record something.
+    logs.close();
     temporal.close();
     lakes.values().forEach(Lake::close);
     demoLake.close();

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 
 /**
- * The lease of a pipeline: at most one run publishes. Only the database's clock counts.
+ * The lease of an extractor: at most one run publishes. Only the database's clock counts.
  *
  * <p>All statements run in the caller's transaction; stateless.
  */
@@ -27,7 +27,21 @@ public final class Lease {
    *
    * @return whether this run holds it now
    */
-  public static boolean acquire(Connection connection, Pipeline pipeline, String runId)
+  public static boolean acquire(
+      Connection connection, String extractor, String runId, Duration timeToLive)
+      throws SQLException {
+    return acquireFrom(connection, extractor, runId, null, timeToLive);
+  }
+
+  /**
+   * Takes the lease as {@link #acquire}, but one that has expired only from this holder: who came
+   * in between is another, and nobody has asked yet whether it is at work.
+   *
+   * @param holder the run that let it expire; null for any
+   * @return whether this run holds it now
+   */
+  static boolean acquireFrom(
+      Connection connection, String extractor, String runId, String holder, Duration timeToLive)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
@@ -36,12 +50,43 @@ public final class Lease {
             VALUES (?, ?, now() + make_interval(secs => ?))
             ON CONFLICT (extractor) DO UPDATE
             SET run_id = EXCLUDED.run_id, lease_expires_at = EXCLUDED.lease_expires_at
-            WHERE lease.lease_expires_at < now() OR lease.run_id = EXCLUDED.run_id
+            WHERE lease.run_id = EXCLUDED.run_id
+               OR (lease.lease_expires_at < now() AND lease.run_id = coalesce(?, lease.run_id))
             """)) {
-      statement.setString(1, pipeline.name());
+      statement.setString(1, extractor);
       statement.setString(2, runId);
-      statement.setLong(3, TIME_TO_LIVE.toSeconds());
+      statement.setDouble(3, seconds(timeToLive));
+      statement.setString(4, holder);
       return statement.executeUpdate() == 1;
+    }
+  }
+
+  /**
+   * Takes the lease as {@link #acquire}, or refuses.
+   *
+   * @throws MillraceException with {@code LEASE_HELD} while another run holds it
+   */
+  public static void take(
+      Connection connection, String extractor, String runId, Duration timeToLive)
+      throws SQLException {
+    if (acquire(connection, extractor, runId, timeToLive)) {
+      return;
+    }
+    // The row is locked since, so this reads what was in the way.
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT run_id, ceil(extract(epoch FROM lease_expires_at - now()))::bigint
+            FROM control.lease WHERE extractor = ?
+            """)) {
+      statement.setString(1, extractor);
+      try (ResultSet row = statement.executeQuery()) {
+        row.next();
+        throw new MillraceException(
+            ErrorCode.LEASE_HELD,
+            "run %s can't start: run %s holds the lease of %s, for %d more seconds unless it is renewed; start again when that run has ended"
+                .formatted(runId, row.getString(1), extractor, row.getLong(2)));
+      }
     }
   }
 
@@ -50,7 +95,8 @@ public final class Lease {
    *
    * @return false when another run has it
    */
-  public static boolean renew(Connection connection, Pipeline pipeline, String runId)
+  public static boolean renew(
+      Connection connection, String extractor, String runId, Duration timeToLive)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
@@ -58,15 +104,15 @@ public final class Lease {
             UPDATE control.lease SET lease_expires_at = now() + make_interval(secs => ?)
             WHERE extractor = ? AND run_id = ?
             """)) {
-      statement.setLong(1, TIME_TO_LIVE.toSeconds());
-      statement.setString(2, pipeline.name());
+      statement.setDouble(1, seconds(timeToLive));
+      statement.setString(2, extractor);
       statement.setString(3, runId);
       return statement.executeUpdate() == 1;
     }
   }
 
   /** Lets the lease expire at once; does nothing when another run has it. */
-  public static void release(Connection connection, Pipeline pipeline, String runId)
+  public static void release(Connection connection, String extractor, String runId)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
@@ -74,7 +120,7 @@ public final class Lease {
             UPDATE control.lease SET lease_expires_at = now()
             WHERE extractor = ? AND run_id = ?
             """)) {
-      statement.setString(1, pipeline.name());
+      statement.setString(1, extractor);
       statement.setString(2, runId);
       statement.executeUpdate();
     }
@@ -86,25 +132,30 @@ public final class Lease {
    *
    * @throws MillraceException with {@code LEASE_LOST} when another run has it
    */
-  public static void check(Connection connection, Pipeline pipeline, String runId)
+  public static void check(Connection connection, String extractor, String runId)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             "SELECT run_id FROM control.lease WHERE extractor = ? FOR SHARE")) {
-      statement.setString(1, pipeline.name());
+      statement.setString(1, extractor);
       try (ResultSet result = statement.executeQuery()) {
         String holder = result.next() ? result.getString(1) : null;
         if (!runId.equals(holder)) {
-          throw lost(pipeline, runId, holder);
+          throw lost(extractor, runId, holder);
         }
       }
     }
   }
 
-  static MillraceException lost(Pipeline pipeline, String runId, String holder) {
+  static double seconds(Duration duration) {
+    return duration.toMillis() / 1000.0;
+  }
+
+  static MillraceException lost(String extractor, String runId, String holder) {
     return new MillraceException(
         ErrorCode.LEASE_LOST,
-        "run %s no longer holds the lease of pipeline %s (%s); nothing more is published by it, start a new run"
-            .formatted(runId, pipeline, holder == null ? "nobody holds it" : holder + " holds it"));
+        "run %s no longer holds the lease of %s (%s); nothing more is published by it, start a new run"
+            .formatted(
+                runId, extractor, holder == null ? "nobody holds it" : holder + " holds it"));
   }
 }

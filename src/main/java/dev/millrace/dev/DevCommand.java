@@ -146,6 +146,8 @@ public final class DevCommand implements Callable<Integer> {
     values.put("TEMPORAL_UI", temporal.ui().map(Object::toString).orElse(""));
     values.put("TEMPORAL_CLI", temporal.cli().map(Path::toString).orElse(""));
     values.put("MILLRACE_CONFIG", stack.configuration().toString());
+    values.put("CONTROL_URL", stack.postgres().url());
+    values.put("MILLRACE_WAL_DIR", stack.walFolder().toString());
     return values;
   }
 

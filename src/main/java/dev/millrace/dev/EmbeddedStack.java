@@ -152,6 +152,11 @@ public final class EmbeddedStack implements AutoCloseable {
     return configuration.file();
   }
 
+  /** Returns where a worker on this stack keeps records before they are in Postgres. */
+  public Path walFolder() {
+    return configuration.walFolder();
+  }
+
   /** Returns the folder that everything is kept in. */
   public Path dataDirectory() {
     return data.path();

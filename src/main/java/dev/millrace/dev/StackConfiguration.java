@@ -47,6 +47,11 @@ record StackConfiguration(
     Folders.writePrivate(file(), text);
   }
 
+  /** Returns where the worker's records are before they are in Postgres. */
+  Path walFolder() {
+    return home.resolve("control_wal");
+  }
+
   private Path webhookFile() {
     return home.resolve("slack-webhook");
   }
@@ -77,6 +82,8 @@ record StackConfiguration(
             path_style: true
             access_key_id: "${file:%s}"
             secret_access_key: "${file:%s}"
+        control:
+          wal_dir: "%s"
         allow_demo: true
         stack: %s
         """
@@ -93,6 +100,7 @@ record StackConfiguration(
                 s3.endpoint(),
                 accessKeyIdFile(home),
                 secretAccessKeyFile(home),
+                walFolder(),
                 kind.text());
     return kept ? text + "demo_folder: \"%s\"\n".formatted(home.resolve("sling_demo")) : text;
   }

@@ -18,8 +18,12 @@ public enum ErrorCode {
   SLACK_NOT_CONFIGURED(false),
   /** Another run of the pipeline holds the lease; the server asks again. */
   QUEUED(true),
+  /** Another run holds the lease, and this one may not wait for it. */
+  LEASE_HELD(false),
   /** This run no longer holds the lease of its pipeline, so it may not publish. */
   LEASE_LOST(false),
+  /** Another extractor has a run of the same id in the control plane. */
+  RUN_ID_TAKEN(false),
   /** The table does not exist, or its kind can't be read. */
   TABLE_MISSING(false),
   /** A column that the input names does not exist. */
@@ -30,7 +34,7 @@ public enum ErrorCode {
   KEY_TYPE_UNSUPPORTED(false),
   /** Rows without an update key, and {@code null_keys} is {@code refuse}. */
   NULL_KEYS(false),
-  /** The user may not read the table or a column of it. */
+  /** The user may not read the table or a column of it, or may not use the state. */
   NO_PRIVILEGE(false),
   /** Row-level security hides rows from the user. */
   ROWS_HIDDEN(false),
@@ -70,6 +74,10 @@ public enum ErrorCode {
   NOTIFICATION_FAILED(true),
   /** Slack refused the webhook or the message. */
   NOTIFICATION_REFUSED(false),
+  /** A record of the control plane holds something that can't be stored. */
+  BAD_RECORD(false),
+  /** The write-ahead log, or a file beside it, can't be written or read. */
+  WAL_UNWRITABLE(true),
   /** A run is open, so the state may not be changed by hand. */
   RUN_OPEN(false),
   /** One or more tables of a run failed. */

@@ -2,6 +2,7 @@ package dev.millrace.lake;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.ServerAnswer;
 import java.net.UnknownHostException;
 import java.util.Locale;
 import java.util.Set;
@@ -264,6 +265,9 @@ final class S3Failures {
             key,
             cause,
             wayOut),
-        failure);
+        failure,
+        failure instanceof AwsServiceException service
+            ? new ServerAnswer(ServerAnswer.Kind.S3, code(service), service.statusCode())
+            : null);
   }
 }

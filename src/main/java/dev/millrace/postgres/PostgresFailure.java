@@ -2,6 +2,7 @@ package dev.millrace.postgres;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.ServerAnswer;
 import java.sql.SQLException;
 import java.util.Optional;
 import org.postgresql.util.PSQLException;
@@ -32,7 +33,10 @@ final class PostgresFailure {
                 message(root),
                 state,
                 wayOut(code, settings)),
-        failure);
+        failure,
+        root.getSQLState() == null
+            ? null
+            : new ServerAnswer(ServerAnswer.Kind.SQLSTATE, root.getSQLState(), null));
   }
 
   /** The pool wraps the reason why it could not connect. */

@@ -47,6 +47,22 @@ public record PostgresSettings(
     }
   }
 
+  /** Returns the same settings with another bound of connections. */
+  public PostgresSettings withMaxConnections(int connections) {
+    return new PostgresSettings(
+        name,
+        host,
+        port,
+        database,
+        user,
+        password,
+        sslMode,
+        sslRootCertificate,
+        connections,
+        connectTimeout,
+        socketTimeout);
+  }
+
   /** Returns the settings without the password. */
   @Override
   public String toString() {

@@ -12,9 +12,15 @@ import dev.millrace.lake.StagedObject;
  * @param rowsEncoded rows that were encoded
  * @param rowsInFooter rows that the file's footer declares
  * @param snapshot the Postgres snapshot they were read in; null in demo mode
+ * @param attempt the attempt that staged them, from 1
  */
 public record Extracted(
-    StagedObject staged, long rowsCopied, long rowsEncoded, long rowsInFooter, String snapshot) {
+    StagedObject staged,
+    long rowsCopied,
+    long rowsEncoded,
+    long rowsInFooter,
+    String snapshot,
+    int attempt) {
 
   /**
    * Compares the three counts.

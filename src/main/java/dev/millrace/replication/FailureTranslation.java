@@ -41,7 +41,7 @@ public final class FailureTranslation extends WorkerInterceptorBase {
           throw exception;
         } catch (MillraceException exception) {
           tell(step, exception);
-          throw Failures.of(exception);
+          throw Failures.of(exception, step);
         } catch (RuntimeException exception) {
           LOG.error("an activity failed in a way that nobody expected", exception);
           throw Failures.unexpected(exception);

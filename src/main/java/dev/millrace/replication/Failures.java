@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
+import io.temporal.activity.ActivityInfo;
 import io.temporal.failure.ActivityFailure;
 import io.temporal.failure.ApplicationFailure;
 import io.temporal.failure.CanceledFailure;
@@ -22,12 +23,43 @@ final class Failures {
    * traces of drivers tell nothing that the message does not, and may tell too much.
    */
   static ApplicationFailure of(MillraceException exception) {
+    return traceless(builder(exception).build());
+  }
+
+  /** Returns the same with what the control plane records of the step. */
+  static ApplicationFailure of(MillraceException exception, ActivityInfo step) {
     return traceless(
-        ApplicationFailure.newBuilder()
-            .setType(exception.code().name())
-            .setMessage(cut(exception.getMessage()))
-            .setNonRetryable(!exception.code().retryable())
+        builder(exception)
+            .setDetails(FailedStep.of(step.getActivityType(), step.getAttempt(), exception))
             .build());
+  }
+
+  /** Returns the same for a step that is not to be tried again, though another time it may be. */
+  static ApplicationFailure last(MillraceException exception, ActivityInfo step) {
+    return traceless(
+        builder(exception)
+            .setDetails(FailedStep.of(step.getActivityType(), step.getAttempt(), exception))
+            .setNonRetryable(true)
+            .build());
+  }
+
+  private static ApplicationFailure.Builder builder(MillraceException exception) {
+    return ApplicationFailure.newBuilder()
+        .setType(exception.code().name())
+        .setMessage(cut(exception.getMessage()))
+        .setNonRetryable(!exception.code().retryable());
+  }
+
+  /** Returns what is known of the step that made a table fail; null for nothing. */
+  static FailedStep step(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ApplicationFailure application) {
+        return application.getDetails().getSize() == 0
+            ? null
+            : application.getDetails().get(FailedStep.class);
+      }
+    }
+    return null;
   }
 
   /** Takes the trace away: who reads the UI wants the message, and code and message say it all. */
@@ -61,11 +93,13 @@ final class Failures {
     TableFailure described = describe("", failure);
     boolean retryable =
         failure.getCause() instanceof ApplicationFailure cause && !cause.isNonRetryable();
-    return ApplicationFailure.newBuilder()
-        .setType(described.code())
-        .setMessage(described.message())
-        .setNonRetryable(!retryable)
-        .build();
+    ApplicationFailure.Builder own =
+        ApplicationFailure.newBuilder()
+            .setType(described.code())
+            .setMessage(described.message())
+            .setNonRetryable(!retryable);
+    FailedStep step = step(failure);
+    return step == null ? own.build() : own.setDetails(step).build();
   }
 
   /** Returns the code and message of what made a step of a workflow fail. */

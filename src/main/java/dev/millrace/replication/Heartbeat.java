@@ -68,6 +68,11 @@ final class Heartbeat implements AutoCloseable {
     }
   }
 
+  /** Returns whether the attempt was cancelled, or is no longer the current one. */
+  boolean isOver() {
+    return ended != null;
+  }
+
   /**
    * Looks whether the attempt may go on.
    *

@@ -1,13 +1,11 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.Pipeline;
 import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.Publication;
-import dev.millrace.postgres.Postgres;
 import java.util.Optional;
 import java.util.Set;
 
@@ -18,11 +16,11 @@ import java.util.Set;
  * <p>Thread-safe.
  */
 final class Publishing {
-  private final Postgres state;
+  private final State state;
   private final Lake lake;
   private final Points points;
 
-  Publishing(Postgres state, Lake lake, Points points) {
+  Publishing(State state, Lake lake, Points points) {
     this.state = state;
     this.lake = lake;
     this.points = points;
@@ -38,7 +36,7 @@ final class Publishing {
   TableResult publish(TableKey key, String holder, Intent intent) {
     state.transact(
         connection -> {
-          RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
+          RunQueue.check(connection, key.pipeline(), holder);
           ReplicationState.insertIntent(connection, key, intent);
           return null;
         });
@@ -100,7 +98,7 @@ final class Publishing {
     TableResult result = intent.result(key.table().toString(), object);
     state.transact(
         connection -> {
-          RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
+          RunQueue.check(connection, key.pipeline(), holder);
           ReplicationState.moveWatermark(connection, key, intent);
           ReplicationState.record(connection, key, intent.runId(), intent.position(), result);
           if (intent.staged() != null) {
@@ -128,7 +126,7 @@ final class Publishing {
     Optional<Intent> intent =
         state.transact(
             connection -> {
-              RunQueue.check(connection, new Pipeline(key.pipeline()), holder);
+              RunQueue.check(connection, key.pipeline(), holder);
               return ReplicationState.intent(connection, key);
             });
     Set<String> kept = intent.map(known -> Set.of(known.staged().uploadId())).orElseGet(Set::of);

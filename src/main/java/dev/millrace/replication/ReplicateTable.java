@@ -18,7 +18,7 @@ public interface ReplicateTable {
    * @param unexpected must not be given
    */
   @WorkflowMethod(name = TYPE)
-  TableResult replicate(RawValue task, RawValue unexpected);
+  CopiedTable replicate(RawValue task, RawValue unexpected);
 
   /** Tells how far {@code extract} is, for the current details in the UI. */
   @SignalMethod(name = "progress")

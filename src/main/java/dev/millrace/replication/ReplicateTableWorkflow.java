@@ -34,7 +34,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
   private TableActivities publishing;
 
   @Override
-  public TableResult replicate(RawValue input, RawValue unexpected) {
+  public CopiedTable replicate(RawValue input, RawValue unexpected) {
     try {
       task = read(Arguments.only(input, unexpected));
       table = task.table().name().toString();
@@ -67,16 +67,17 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
     }
   }
 
-  private TableResult replicate() {
+  private CopiedTable replicate() {
     state("running");
     try {
-      TableResult result = copy(1);
+      CopiedTable copied = copy(1);
+      TableResult result = copied.result();
       tell(result);
       state("ok");
       show(
           "%s: %,d rows in (%s, %s]"
               .formatted(table, result.rows(), shown(result.low()), shown(result.high())));
-      return result;
+      return copied;
     } catch (TemporalFailure failure) {
       fail(failure);
       throw Failures.ofStep(failure);
@@ -91,19 +92,23 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
     show(Failures.describe(table, failure).message());
   }
 
-  private TableResult copy(int time) {
+  private CopiedTable copy(int time) {
     show("preparing");
     Prepared prepared = reading.prepare(task);
     prepared.warnings().forEach(warning -> log.warn("{}: {}", table, warning));
+    long beforeExtract = Workflow.currentTimeMillis();
     if (prepared.window().empty()) {
-      return publishing.write(task, prepared, null, false);
+      Written written = publishing.write(task, prepared, null, false);
+      return copied(written, null, beforeExtract, beforeExtract);
     }
     show("extracting " + prepared.window());
     Extracted extracted = reading.extract(task, prepared);
+    long beforeWrite = Workflow.currentTimeMillis();
     try {
       extracted.audit(table);
       show("publishing %,d rows".formatted(extracted.rowsEncoded()));
-      return publishing.write(task, prepared, extracted, spike(prepared, extracted));
+      Written written = publishing.write(task, prepared, extracted, spike(prepared, extracted));
+      return copied(written, extracted, beforeExtract, beforeWrite);
     } catch (TemporalFailure | MillraceException failure) {
       abandon(extracted);
       if (time < MOST_EXTRACTS && isLost(failure)) {
@@ -112,6 +117,16 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
       }
       throw failure;
     }
+  }
+
+  private static CopiedTable copied(
+      Written written, Extracted extracted, long beforeExtract, long beforeWrite) {
+    return new CopiedTable(
+        written.result(),
+        extracted == null ? null : extracted.attempt(),
+        written.attempt(),
+        extracted == null ? null : beforeWrite - beforeExtract,
+        Workflow.currentTimeMillis() - beforeWrite);
   }
 
   private boolean spike(Prepared prepared, Extracted extracted) {

@@ -2,6 +2,7 @@ package dev.millrace.replication;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.millrace.control.RunId;
+import dev.millrace.control.StopReason;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import io.temporal.activity.ActivityCancellationType;
@@ -50,7 +51,9 @@ public final class ReplicateWorkflow implements Replicate {
           ActivityOptions.newBuilder()
               .setSummary("lease")
               .setStartToCloseTimeout(LONGEST_RUN)
-              .setHeartbeatTimeout(Duration.ofSeconds(30))
+              // Above the time between heartbeats of a worker with 10,000 leases, and so that
+              // another worker still renews the lease before it expires.
+              .setHeartbeatTimeout(Duration.ofSeconds(150))
               .setCancellationType(ActivityCancellationType.TRY_CANCEL)
               .setRetryOptions(
                   RetryOptions.newBuilder().setMaximumInterval(Duration.ofSeconds(10)).build())
@@ -68,6 +71,9 @@ public final class ReplicateWorkflow implements Replicate {
   private boolean closed;
   private CancellationScope tables;
   private RuntimeException leaseFailure;
+  private RunRecords records;
+  private boolean recording;
+  private boolean timeIsUp;
 
   @Override
   public RunResult replicate(RawValue raw, RawValue unexpected) {
@@ -96,6 +102,7 @@ public final class ReplicateWorkflow implements Replicate {
             new RunActivities.Request(
                 input.demo(), input.source(), input.lake(), input.notifySlack()));
     runId = continuation == null ? newRunId() : continuation.runId();
+    records = new RunRecords(input.pipeline().name(), runId, input.tables().size(), admission);
     if (admission.searchAttributes()) {
       Workflow.upsertTypedSearchAttributes(
           SearchAttribute.PIPELINE.valueSet(input.pipeline().name()),
@@ -117,7 +124,7 @@ public final class ReplicateWorkflow implements Replicate {
   private String newRunId() {
     return RunId.of(
         Instant.ofEpochMilli(Workflow.currentTimeMillis()),
-        input.pipeline(),
+        input.pipeline().name(),
         Workflow.newRandom().nextInt());
   }
 
@@ -132,37 +139,69 @@ public final class ReplicateWorkflow implements Replicate {
               Workflow.getInfo().getWorkflowId(),
               Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString()));
       instant = Instant.ofEpochMilli(Workflow.currentTimeMillis());
+      records.begin(instant);
+      recording = true;
+      records.start(input.demo() ? "demo" : "replicate");
     } else {
       instant = Instant.parse(continuation.instant());
       next = continuation.next();
       succeeded = continuation.succeeded();
       failedTables = continuation.failed();
+      records.begin(instant);
+      recording = true;
     }
     state("running");
     copyUnderLease(instant);
-    if (next < input.tables().size()) {
+    if (next < input.tables().size() && !timeIsUp) {
       continueAsNew(instant);
     }
+    finish(timeIsUp ? StopReason.BUDGET_TIME : null);
     return end(close());
+  }
+
+  /** Records the run's end before its lease is let go. */
+  private void finish(StopReason stopped) {
+    recording = false;
+    records.finish(succeeded, failedTables, stopped);
   }
 
   private void copyUnderLease(Instant instant) {
     tables = Workflow.newCancellationScope(() -> copyTables(instant));
     CancellationScope holding = Workflow.newCancellationScope(this::holdLease);
     holding.run();
+    CancellationScope timing = Workflow.newCancellationScope(() -> limitTime(instant));
+    timing.run();
     try {
       tables.run();
     } catch (CanceledFailure cancelled) {
       Workflow.newDetachedCancellationScope(() -> Workflow.await(() -> running == 0)).run();
-      if (leaseFailure == null) {
+      if (leaseFailure == null && !timeIsUp) {
         throw cancelled;
       }
     } finally {
+      timing.cancel();
       holding.cancel();
     }
     if (leaseFailure != null) {
       throw lost(leaseFailure);
     }
+  }
+
+  private void limitTime(Instant instant) {
+    if (admission.runTimeoutSeconds() == 0) {
+      return;
+    }
+    Instant end = instant.plusSeconds(admission.runTimeoutSeconds());
+    Duration left = Duration.between(Instant.ofEpochMilli(Workflow.currentTimeMillis()), end);
+    Workflow.newTimer(left.isNegative() ? Duration.ZERO : left)
+        .handle(
+            (nothing, cancelled) -> {
+              if (cancelled == null) {
+                timeIsUp = true;
+                tables.cancel("run_timeout is over");
+              }
+              return null;
+            });
   }
 
   private void holdLease() {
@@ -215,25 +254,45 @@ public final class ReplicateWorkflow implements Replicate {
   private void copyTable(int position, Instant instant, TableRequest table) {
     String name = table.name().toString();
     try {
-      Workflow.newUntypedChildWorkflowStub(ReplicateTable.TYPE, childOptions(name))
-          .execute(TableResult.class, task(position, instant, table));
+      CopiedTable copied =
+          Workflow.newUntypedChildWorkflowStub(ReplicateTable.TYPE, childOptions(name))
+              .execute(CopiedTable.class, task(position, instant, table));
       succeeded++;
+      records.copied(position, copied);
     } catch (TemporalFailure failure) {
-      failedTables++;
-      TableFailure described = Failures.describe(name, failure);
-      log.warn("{} failed: {} {}", name, described.code(), described.message());
-      if (described.code().equals(ErrorCode.LEASE_LOST.name())) {
-        loseLease(failure);
-      }
-      Workflow.newDetachedCancellationScope(
-              () ->
-                  steps.recordFailure(
-                      input.pipeline().name(), runId, position, table.name(), described))
-          .run();
+      fail(position, table, failure);
     } finally {
       running--;
       showProgress();
     }
+  }
+
+  private void fail(int position, TableRequest table, TemporalFailure failure) {
+    TableFailure described = Failures.describe(table.name().toString(), failure);
+    if (timeIsUp && described.code().equals(ErrorCode.CANCELLED.name())) {
+      records.failed(position, outOfTime(described.table()), null);
+      return;
+    }
+    failedTables++;
+    log.warn("{} failed: {} {}", described.table(), described.code(), described.message());
+    if (described.code().equals(ErrorCode.LEASE_LOST.name())) {
+      loseLease(failure);
+    }
+    records.failed(position, described, Failures.step(failure));
+    Workflow.newDetachedCancellationScope(
+            () ->
+                steps.recordFailure(
+                    input.pipeline().name(), runId, position, table.name(), described))
+        .run();
+  }
+
+  /** A table that is cut short is no failure: its watermark stays, the next run copies it. */
+  private TableFailure outOfTime(String table) {
+    return new TableFailure(
+        table,
+        ErrorCode.TIMEOUT.name(),
+        "the run's time (limits.run_timeout, %d s) was over; the next run copies the table"
+            .formatted(admission.runTimeoutSeconds()));
   }
 
   private ChildWorkflowOptions childOptions(String table) {
@@ -288,6 +347,10 @@ public final class ReplicateWorkflow implements Replicate {
   /** Lets go of the lease though the run fails; the first failure is the one to tell. */
   private void closeAfter(TemporalFailure failure) {
     try {
+      if (recording) {
+        records.failed(Failures.describe(null, failure));
+        finish(StopReason.ERROR);
+      }
       close();
     } catch (TemporalFailure second) {
       log.warn(
@@ -312,7 +375,7 @@ public final class ReplicateWorkflow implements Replicate {
                 .build());
     RunActivities.Closing request =
         new RunActivities.Closing(
-            input.pipeline().name(), runId, input.demo(), input.tables().size());
+            input.pipeline().name(), runId, input.demo(), input.tables().size(), timeIsUp);
     Result result = new Result();
     Workflow.newDetachedCancellationScope(() -> result.run = closing.close(request)).run();
     state(result.run.status());

@@ -1,6 +1,8 @@
 package dev.millrace.replication;
 
+import dev.millrace.control.ControlDatabase;
 import dev.millrace.control.ControlSchema;
+import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
@@ -41,16 +43,10 @@ public record ReplicationSettings(
 
   /** Makes the schemas of the state where they are missing. */
   public void prepareState() {
-    state.transact(
-        connection -> {
-          ControlSchema.ensure(connection);
-          return null;
-        });
-    state.transact(
-        connection -> {
-          ReplicationState.ensure(connection);
-          return null;
-        });
+    ControlDatabase database = new StateDatabase(state);
+    ControlSchema.ensure(database);
+    ControlSchema.ensure(database, RunQueue.class, "queue.sql", "millrace.queue");
+    ReplicationState.ensure(database);
   }
 
   Postgres source(TableTask task) {

@@ -1,5 +1,6 @@
 package dev.millrace.replication;
 
+import dev.millrace.control.ControlDatabase;
 import dev.millrace.control.ControlSchema;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
@@ -21,9 +22,9 @@ final class ReplicationState {
   private ReplicationState() {}
 
   /** Creates what is missing. */
-  static void ensure(Connection connection) throws SQLException {
+  static void ensure(ControlDatabase database) {
     ControlSchema.ensure(
-        connection,
+        database,
         ReplicationState.class,
         "state.sql",
         "millrace.table_state",

@@ -34,8 +34,9 @@ public interface RunActivities {
    * @param runId its id
    * @param demo whether it is a demo run
    * @param tables tables that were asked for
+   * @param timeIsUp whether the run's time was over before all tables were copied
    */
-  record Closing(String pipeline, String runId, boolean demo, int tables) {}
+  record Closing(String pipeline, String runId, boolean demo, int tables, boolean timeIsUp) {}
 
   /** Checks the request against the configuration. */
   Admission admit(Request request);
@@ -43,7 +44,10 @@ public interface RunActivities {
   /** Takes the lease; fails with {@code QUEUED}, to be asked again, while it is not our turn. */
   void takeTurn(Turn turn);
 
-  /** Renews the lease until it is cancelled; fails with {@code LEASE_LOST}. */
+  /**
+   * Renews the lease until it is cancelled, beside the worker's activities and without a slot of
+   * theirs; fails with {@code LEASE_LOST}.
+   */
   void holdLease(String pipeline, String runId);
 
   /** Records that a table failed. */

@@ -30,9 +30,15 @@ final class RunReport {
    * Reads the result.
    *
    * @param tables tables that were asked for
+   * @param timeIsUp whether the run's time was over before all tables were copied
    */
   static RunResult read(
-      Connection connection, String pipeline, String runId, boolean demo, int tables)
+      Connection connection,
+      String pipeline,
+      String runId,
+      boolean demo,
+      int tables,
+      boolean timeIsUp)
       throws SQLException {
     List<TableResult> results = new ArrayList<>();
     List<TableFailure> failures = new ArrayList<>();
@@ -70,9 +76,9 @@ final class RunReport {
         }
       }
     }
-    String status = failed == 0 && ok == tables ? "ok" : ok > 0 ? "partial" : "failed";
+    String status = status(ok, failed, tables, timeIsUp);
     return new RunResult(
-        "%spipeline %s: %d of %d tables, %d rows, %d bytes%s"
+        "%spipeline %s: %d of %d tables, %d rows, %d bytes%s%s"
             .formatted(
                 demo ? "DEMO " : "",
                 pipeline,
@@ -80,7 +86,8 @@ final class RunReport {
                 tables,
                 rows,
                 bytes,
-                failed == 0 ? "" : "; %d failed".formatted(failed)),
+                failed == 0 ? "" : "; %d failed".formatted(failed),
+                timeIsUp ? "; its time (limits.run_timeout) was over, the next run goes on" : ""),
         runId,
         pipeline,
         status,
@@ -92,6 +99,13 @@ final class RunReport {
         results,
         failures,
         omitted ? "SELECT * FROM millrace.table_result WHERE run_id = '" + runId + "'" : null);
+  }
+
+  private static String status(int ok, int failed, int tables, boolean timeIsUp) {
+    if (failed == 0 && ok == tables) {
+      return "ok";
+    }
+    return ok > 0 || timeIsUp ? "partial" : "failed";
   }
 
   /** Forgets results of runs that ended long ago. */

@@ -7,7 +7,6 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.StagedObject;
 import dev.millrace.lake.StagedUpload;
-import dev.millrace.postgres.Postgres;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.UUID;
@@ -28,7 +27,7 @@ final class Staging implements AutoCloseable {
 
   private final TableTask task;
   private final TableKey key;
-  private final Postgres state;
+  private final State state;
   private final Lake lake;
   private final Points points;
   private final String attempt = UUID.randomUUID().toString();
@@ -38,7 +37,7 @@ final class Staging implements AutoCloseable {
   private boolean handedOver;
   private volatile long written;
 
-  Staging(TableTask task, Postgres state, Lake lake, Points points) {
+  Staging(TableTask task, State state, Lake lake, Points points) {
     this.task = task;
     this.key = TableKey.of(task);
     this.state = state;
@@ -99,7 +98,7 @@ final class Staging implements AutoCloseable {
   private boolean reserve(String name) {
     return state.transact(
         connection -> {
-          RunQueue.check(connection, task.pipelineName(), task.runId());
+          RunQueue.check(connection, task.pipeline(), task.runId());
           return ReplicationState.reserve(
               connection, key, task.runId(), lake.location(), name, attempt);
         });

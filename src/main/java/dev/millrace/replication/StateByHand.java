@@ -110,8 +110,10 @@ public final class StateByHand {
   }
 
   private void underLease(Pipeline pipeline, Runnable work) {
-    String runId = RunId.of(Instant.now(), pipeline, new SecureRandom().nextInt());
-    boolean ours = state.transact(connection -> Lease.acquire(connection, pipeline, runId));
+    String runId = RunId.of(Instant.now(), pipeline.name(), new SecureRandom().nextInt());
+    boolean ours =
+        state.transact(
+            connection -> Lease.acquire(connection, pipeline.name(), runId, Lease.TIME_TO_LIVE));
     if (!ours) {
       throw new MillraceException(
           ErrorCode.RUN_OPEN,
@@ -123,7 +125,7 @@ public final class StateByHand {
     } finally {
       state.transact(
           connection -> {
-            Lease.release(connection, pipeline, runId);
+            Lease.release(connection, pipeline.name(), runId);
             return null;
           });
     }

@@ -20,7 +20,7 @@ public interface TableActivities {
    *
    * @param extracted null where the window is empty: nothing moves, the result is recorded
    */
-  TableResult write(TableTask task, Prepared prepared, Extracted extracted, boolean spike);
+  Written write(TableTask task, Prepared prepared, Extracted extracted, boolean spike);
 
   /** Throws away what was staged and will not be published. */
   void abandon(TableTask task, Extracted extracted);

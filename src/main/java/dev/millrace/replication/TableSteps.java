@@ -51,13 +51,14 @@ public final class TableSteps implements TableActivities {
     try (Heartbeat heartbeat = beat(() -> "preparing")) {
       Lake lake = settings.lake(task);
       TableKey key = TableKey.of(task);
-      Publishing publishing = publishing(lake);
+      State state = new PatientState(settings.state(), heartbeat);
+      Publishing publishing = new Publishing(state, lake, settings.points());
       publishing.decide(key, task.runId());
       publishing.discardLeftovers(key, task.runId());
       heartbeat.check();
       Look look = settings.source(task).read(connection -> look(connection, task));
       heartbeat.check();
-      TableProgress progress = open(task, lake, look.table());
+      TableProgress progress = open(state, task, lake, look.table());
       Prepared prepared = prepared(task, look, progress);
       settings.points().pass("prepare.end");
       return prepared;
@@ -112,7 +113,7 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private TableProgress open(TableTask task, Lake lake, SourceTable table) {
+  private static TableProgress open(State state, TableTask task, Lake lake, SourceTable table) {
     TableKey key = TableKey.of(task);
     TableOrigin origin =
         new TableOrigin(
@@ -121,24 +122,22 @@ public final class TableSteps implements TableActivities {
             table.oid(),
             lake.location(),
             lake.prefix());
-    return settings
-        .state()
-        .transact(
-            connection -> {
-              RunQueue.check(connection, task.pipelineName(), task.runId());
-              ReplicationState.claimFolder(
-                  connection,
-                  lake.location(),
-                  ObjectName.folder(lake.prefix(), table.name()),
-                  task.pipeline());
-              return ReplicationState.open(
-                  connection,
-                  key,
-                  SeedKey.watermark(task.demo(), table.name()),
-                  table.key().name(),
-                  table.keyKind(),
-                  origin);
-            });
+    return state.transact(
+        connection -> {
+          RunQueue.check(connection, task.pipeline(), task.runId());
+          ReplicationState.claimFolder(
+              connection,
+              lake.location(),
+              ObjectName.folder(lake.prefix(), table.name()),
+              task.pipeline());
+          return ReplicationState.open(
+              connection,
+              key,
+              SeedKey.watermark(task.demo(), table.name()),
+              table.key().name(),
+              table.keyKind(),
+              origin);
+        });
   }
 
   private static Prepared prepared(TableTask task, Look look, TableProgress progress) {
@@ -207,9 +206,12 @@ public final class TableSteps implements TableActivities {
     Lake lake = settings.lake(task);
     Progress progress = new Progress(Activity.getExecutionContext());
     try (Heartbeat heartbeat = beat(progress::look);
-        Staging staging = new Staging(task, settings.state(), lake, settings.points())) {
+        Staging staging =
+            new Staging(
+                task, new PatientState(settings.state(), heartbeat), lake, settings.points())) {
       // A killed attempt of this run may have left an upload.
-      publishing(lake).discardLeftovers(TableKey.of(task), task.runId());
+      new Publishing(new PatientState(settings.state(), heartbeat), lake, settings.points())
+          .discardLeftovers(TableKey.of(task), task.runId());
       return settings
           .source(task)
           .read(connection -> extract(connection, task, prepared, staging, heartbeat, progress));
@@ -251,14 +253,19 @@ public final class TableSteps implements TableActivities {
       progress.of(file, staging);
       long copied = settings.source(task).copy(connection, select, new Encoding(file, heartbeat));
       if (copied == 0 && file.rows() == 0) {
-        return new Extracted(null, 0, 0, 0, snapshot);
+        return new Extracted(null, 0, 0, 0, snapshot, attempt());
       }
       ParquetSummary summary = file.finish();
       StagedObject staged = staging.finish(heartbeat::confirm);
       settings.points().pass("extract.end");
       long miscounted = settings.points().mismatch("extract.audit") ? 1 : 0;
       return new Extracted(
-          staged, copied, summary.rowsEncoded() + miscounted, summary.rowsInFooter(), snapshot);
+          staged,
+          copied,
+          summary.rowsEncoded() + miscounted,
+          summary.rowsInFooter(),
+          snapshot,
+          attempt());
     }
   }
 
@@ -332,7 +339,7 @@ public final class TableSteps implements TableActivities {
   }
 
   @Override
-  public TableResult write(TableTask task, Prepared prepared, Extracted extracted, boolean spike) {
+  public Written write(TableTask task, Prepared prepared, Extracted extracted, boolean spike) {
     try (Heartbeat heartbeat = beat(() -> "writing")) {
       TableKey key = TableKey.of(task);
       Optional<TableResult> done =
@@ -340,7 +347,8 @@ public final class TableSteps implements TableActivities {
               .state()
               .transact(connection -> ReplicationState.result(connection, key, task.runId()));
       heartbeat.check();
-      return done.orElseGet(() -> writeNow(task, key, prepared, extracted, spike));
+      TableResult result = done.orElseGet(() -> writeNow(task, key, prepared, extracted, spike));
+      return new Written(result, attempt());
     }
   }
 
@@ -419,7 +427,11 @@ public final class TableSteps implements TableActivities {
   }
 
   private Publishing publishing(Lake lake) {
-    return new Publishing(settings.state(), lake, settings.points());
+    return new Publishing(settings.state()::transact, lake, settings.points());
+  }
+
+  private static int attempt() {
+    return Activity.getExecutionContext().getInfo().getAttempt();
   }
 
   private static Heartbeat beat(Supplier<?> details) {

@@ -1,6 +1,5 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.Pipeline;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
@@ -38,10 +37,6 @@ public record TableTask(
     int spikeFactor,
     boolean notifySlack,
     Admission admission) {
-
-  Pipeline pipelineName() {
-    return new Pipeline(pipeline);
-  }
 
   Instant runInstant() {
     return Instant.parse(instant);

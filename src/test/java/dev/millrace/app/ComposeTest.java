@@ -42,6 +42,18 @@ class ComposeTest {
   }
 
   @Test
+  void recordsThatAreNotShippedOutliveTheContainer() {
+    Path walFolder = configuration.control().walFolder();
+
+    assertThat(texts(services.at("/worker/volumes")))
+        .as("a named volume holds " + walFolder)
+        .anyMatch(
+            volume ->
+                !volume.startsWith(".")
+                    && walFolder.startsWith(volume.substring(volume.indexOf(':') + 1)));
+  }
+
+  @Test
   void theImageRunsTheProgramThatTheBuildMakes() throws IOException {
     String dockerfile = Files.readString(Path.of("Dockerfile"));
     String pom = Files.readString(Path.of("pom.xml"));

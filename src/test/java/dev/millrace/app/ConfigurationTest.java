@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.millrace.app.Configuration.BucketLake;
+import dev.millrace.app.Configuration.Control;
 import dev.millrace.app.Configuration.FolderLake;
 import dev.millrace.app.Configuration.LakeCredentials;
 import dev.millrace.app.Configuration.Limits;
@@ -23,6 +24,7 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -81,7 +83,9 @@ class ConfigurationTest {
                 "appdb",
                 Map.of(),
                 Optional.empty(),
-                new Limits(5, Duration.ofHours(6)),
+                new Limits(5, Duration.ofHours(6), Optional.empty()),
+                new Control(folder.resolve("control_wal"), Optional.empty(), Optional.empty()),
+                Optional.empty(),
                 true,
                 Stack.PRODUCTION,
                 Path.of("sling_demo")));
@@ -159,7 +163,9 @@ class ConfigurationTest {
                 session_token: ${env:SESSION}
               local: {folder: data/lake, prefix: raw/}
             slack: {webhook: "${env:WEBHOOK}"}
-            limits: {max_attempts: 7, table_timeout: PT90M}
+            limits: {max_attempts: 7, table_timeout: PT90M, run_timeout: PT3H}
+            control: {wal_dir: /data/wal, keep_wal: P7D, keep_runs: P90D}
+            business_time_zone: Asia/Kolkata
             allow_demo: false
             stack: dev
             demo_folder: /data/demo
@@ -215,7 +221,15 @@ class ConfigurationTest {
                 new FolderLake(folder.resolve("data/lake"), "raw/")));
     assertThat(configuration.slackWebhook())
         .contains(new Secret("https://hooks.example/services/T0/B0/x1y2z3"));
-    assertThat(configuration.limits()).isEqualTo(new Limits(7, Duration.ofMinutes(90)));
+    assertThat(configuration.limits())
+        .isEqualTo(new Limits(7, Duration.ofMinutes(90), Optional.of(Duration.ofHours(3))));
+    assertThat(configuration.control())
+        .isEqualTo(
+            new Control(
+                Path.of("/data/wal"),
+                Optional.of(Duration.ofDays(7)),
+                Optional.of(Duration.ofDays(90))));
+    assertThat(configuration.businessTimeZone()).contains(ZoneId.of("Asia/Kolkata"));
     assertThat(configuration.allowDemo()).isFalse();
     assertThat(configuration.stack()).isEqualTo(Stack.DEV);
     assertThat(configuration.demoFolder()).isEqualTo(Path.of("/data/demo"));

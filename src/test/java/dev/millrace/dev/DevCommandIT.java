@@ -52,7 +52,11 @@ class DevCommandIT {
               "TEMPORAL_NAMESPACE",
               "TEMPORAL_UI",
               "TEMPORAL_CLI",
-              "MILLRACE_CONFIG");
+              "MILLRACE_CONFIG",
+              "CONTROL_URL",
+              "MILLRACE_WAL_DIR");
+      assertThat(first.get("CONTROL_URL")).isEqualTo(first.get("POSTGRES_URL"));
+      assertThat(first.get("MILLRACE_WAL_DIR")).startsWith(data.toString());
       assertThat(data.resolve("worker-was-started-with")).hasContent(first.get("MILLRACE_CONFIG"));
       assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(configuration(first))))
           .isEqualTo("rw-------");

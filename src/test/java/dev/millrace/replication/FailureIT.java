@@ -55,7 +55,7 @@ class FailureIT {
   }
 
   private static String withReaderAndSecondPrefix(String text) {
-    String lake = text.substring(text.indexOf("  lake:\n"), text.indexOf("allow_demo"));
+    String lake = text.substring(text.indexOf("  lake:\n"), text.indexOf("control:"));
     String elsewhere = lake.replace("  lake:", "  elsewhere:").replace("raw/postgres/", "other/");
     String reader =
         """

@@ -90,8 +90,7 @@ class NamesTest {
 
   @Test
   void aRunIdStartsWithItsSecond() {
-    assertThat(
-            RunId.of(Instant.parse("2026-11-30T10:44:50.5Z"), new Pipeline("gofrugal"), 0xffe395e0))
+    assertThat(RunId.of(Instant.parse("2026-11-30T10:44:50.5Z"), "gofrugal", 0xffe395e0))
         .isEqualTo("20261130T104450Z-gofrugal-e395e0");
   }
 

@@ -115,13 +115,17 @@ public record TestPipeline(String name, Path configuration) {
     }
 
     /** Opens the gate; readers go on. */
-    @Override
-    public void close() {
+    public void open() {
       try {
         connection.close();
       } catch (SQLException exception) {
         throw new IllegalStateException(exception);
       }
+    }
+
+    @Override
+    public void close() {
+      open();
     }
   }
 

@@ -94,6 +94,17 @@ public final class TestPostgres {
         Duration.ofSeconds(60));
   }
 
+  /** Returns libpq's URI for the superuser. */
+  public static String uri(String database) {
+    return uri(database, "postgres");
+  }
+
+  /** Returns libpq's URI for a role without a password. */
+  public static String uri(String database, String user) {
+    return "postgresql://%s@127.0.0.1:%d/%s?sslmode=disable"
+        .formatted(user, server().getPort(), database);
+  }
+
   /** Returns a pool as superuser; the caller closes it. */
   public static Postgres connect(String database) {
     return new Postgres(settings(database));

@@ -118,10 +118,20 @@ public final class WorkerProcess implements AutoCloseable {
     }
   }
 
+  /** Stops the process by SIGSTOP and waits until it stands still. */
+  public void freeze() {
+    signal("-STOP");
+    awaitFrozen();
+  }
+
   /** Wakes up a frozen process. */
   public void wake() {
+    signal("-CONT");
+  }
+
+  private void signal(String signal) {
     try {
-      new ProcessBuilder("kill", "-CONT", Long.toString(process.pid())).start().waitFor();
+      new ProcessBuilder("kill", signal, Long.toString(process.pid())).start().waitFor();
     } catch (IOException exception) {
       throw new UncheckedIOException(exception);
     } catch (InterruptedException exception) {
