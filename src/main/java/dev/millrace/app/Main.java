@@ -78,6 +78,7 @@ public final class Main implements Runnable {
     return List.of(
         new WorkerCommand(),
         new StateCommand(),
+        new FleetCommand(),
         new DevCommand(Main::startWorker),
         new DemoCommand(Main::startWorker));
   }
