@@ -31,7 +31,7 @@ public final class DsnDatabase implements ControlDatabase, AutoCloseable {
       SET LOCAL TimeZone = 'UTC';
       SET LOCAL search_path = pg_catalog;
       SET LOCAL statement_timeout = '60s';
-      SET LOCAL lock_timeout = '30s';
+      SET LOCAL lock_timeout = '5s';
       SET LOCAL idle_in_transaction_session_timeout = '10min'
       """;
 

@@ -270,9 +270,10 @@ final class LineFile implements AutoCloseable {
     if (identity != null && now - looked < LOOK.toNanos()) {
       return true;
     }
-    looked = now;
     try {
       Object fileKey = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+      // Not before: after a look that failed, the next line must not go unseen.
+      looked = now;
       if (identity == null) {
         identity = fileKey;
       }

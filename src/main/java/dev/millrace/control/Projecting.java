@@ -71,15 +71,17 @@ final class Projecting {
       throw Run.taken(log.runId(), "control.run has it");
     }
     List<WalFile> others = others();
-    Recovery.replay(database, shipper, others, Instant.MIN);
+    Recovery.Replayed replayed = Recovery.replay(database, shipper, others, Instant.MIN);
     database.transact(
         connection -> {
           Lease.take(connection, plane.extractor(), log.runId(), plane.timeToLive());
           return null;
         });
     holding = true;
-    // Between the replay and the lease its last holder may have died; nothing of it may be missing.
-    Recovery.replay(database, shipper, others, Instant.MAX);
+    if (replayed.failed() == 0) {
+      // Between the replay and the lease its last holder may have died; nothing may be missing.
+      Recovery.replay(database, shipper, others, Instant.MAX);
+    }
     database.transact(
         connection ->
             Recovery.markDead(

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.NullNode;
+import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -44,7 +45,8 @@ public final class Recovery {
 
   /**
    * Ships what is left in logs of other runs. A run that is alive ships its own log, so that two
-   * never write one offset; a file that fails is reported and does not stop the others.
+   * never write one offset. A log that fails is reported and does not stop the others, unless
+   * Postgres is away or a table is locked: then the rest is left to the next replay.
    *
    * @param logs the logs of other runs, of this host
    * @param anewSince logs of runs that the database does not know are shipped from their beginning
@@ -76,6 +78,10 @@ public final class Recovery {
             log.path(),
             exception.code(),
             exception.getMessage());
+        if (exception.code() == ErrorCode.POSTGRES_UNAVAILABLE) {
+          // Each other log would wait as long, and a start must not.
+          break;
+        }
       }
     }
     return new Replayed(records, rejected, failed);

@@ -11,6 +11,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -178,13 +181,24 @@ class ControlPlaneIT {
     plane.run("nightly", run -> null);
   }
 
-  private void hideLogs() {
+  /** Takes the log away from a run, which notices it within a second. */
+  private void hideLogs(Run run) {
     try {
       Files.move(folder.resolve("gofrugal"), folder.resolve("hidden"));
       Files.writeString(folder.resolve("gofrugal"), "a file in place of the folder");
     } catch (IOException exception) {
       throw new UncheckedIOException(exception);
     }
+    Await.until(
+        "the run can't write",
+        () -> {
+          try {
+            run.event(ok("meanwhile"));
+            return false;
+          } catch (MillraceException exception) {
+            return true;
+          }
+        });
   }
 
   private void restoreLogs() throws IOException {
@@ -211,7 +225,7 @@ class ControlPlaneIT {
                     RUN,
                     run -> {
                       run.event(ok("1"));
-                      hideLogs();
+                      hideLogs(run);
                       throw failure;
                     }))
         .isSameAs(failure);
@@ -226,7 +240,7 @@ class ControlPlaneIT {
     restoreLogs();
     plane.run("nightly", run -> null);
     assertThat(run(RUN)).isEqualTo("died/died");
-    assertThat(query("SELECT unit FROM control.event")).isEqualTo("1");
+    assertThat(query("SELECT unit FROM control.event WHERE seq = 0")).isEqualTo("1");
   }
 
   @Test
@@ -237,7 +251,7 @@ class ControlPlaneIT {
                     "nightly",
                     RUN,
                     run -> {
-                      hideLogs();
+                      hideLogs(run);
                       return null;
                     }))
         .isInstanceOfSatisfying(
@@ -281,7 +295,7 @@ class ControlPlaneIT {
         });
 
     assertThat(query("SELECT is_called FROM public.tried")).isEqualTo("t");
-    assertThat(query("SELECT unit FROM control.event")).isEqualTo("1");
+    assertThat(query("SELECT unit FROM control.event WHERE seq = 0")).isEqualTo("1");
     assertThat(run(RUN)).isEqualTo("ok/clean");
   }
 
@@ -480,6 +494,37 @@ class ControlPlaneIT {
         .isEqualTo("died/died/" + RUN);
     assertThat(query("SELECT error_detail FROM control.event WHERE entity = 't2'"))
         .isEqualTo("last words");
+  }
+
+  @Test
+  void aTableThatIsLockedDelaysAStartOnceAndNotForEachLog() throws SQLException {
+    plane.run("nightly", run -> null);
+    for (int log = 0; log < 3; log++) {
+      String runId = "20261130T00000%dZ-gofrugal-dead01".formatted(log);
+      ControlPlane.withoutDatabase("gofrugal", folder)
+          .run(
+              "nightly",
+              runId,
+              run -> {
+                run.event(ok("left"));
+                return null;
+              });
+    }
+    try (Connection other =
+            TestPostgres.server().getDatabase("postgres", database).getConnection();
+        Statement statement = other.createStatement()) {
+      other.setAutoCommit(false);
+      statement.execute("LOCK TABLE control.event IN ACCESS EXCLUSIVE MODE");
+      long begin = System.nanoTime();
+      plane.run("nightly", RUN, run -> null);
+      // One wait of 5 s; three would be 15, and this bound leaves room for a slow machine.
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(14));
+    }
+    assertThat(query("SELECT count(*) FROM control.event")).isEqualTo("0");
+
+    plane.run("nightly", run -> null);
+
+    assertThat(query("SELECT count(*) FROM control.event")).isEqualTo("3");
   }
 
   @Test

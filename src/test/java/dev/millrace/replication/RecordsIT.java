@@ -8,12 +8,17 @@ import dev.millrace.testing.Await;
 import dev.millrace.testing.TestRun;
 import dev.millrace.testing.TestStack;
 import dev.millrace.testing.TestWorker;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.LocalDate;
 import java.time.ZoneId;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -207,5 +212,44 @@ class RecordsIT {
 
     assertThat(Appdb.values("SELECT run_id FROM control.run WHERE extractor = 'rec_bad'"))
         .isEmpty();
+  }
+
+  @Test
+  void noSecretIsInHistoryStateOrLog() throws IOException {
+    String password = TestStack.postgres().password();
+    Appdb.execute(
+        """
+        CREATE FUNCTION records_it.tell() RETURNS INT LANGUAGE plpgsql AS
+        'BEGIN
+          RAISE EXCEPTION USING MESSAGE = ''no route to postgresql://app:%1$s@db/app, password=%1$s'',
+            ERRCODE = ''42501'';
+        END';
+        CREATE VIEW records_it.telling AS
+        SELECT records_it.tell() AS id, now() - interval '1 hour' AS updated_at"""
+            .formatted(password));
+    TestRun run = worker.replicate("rec_secret", "[\"records_it.telling\"]");
+    run.failure();
+    awaitEnd("rec_secret", 1);
+
+    assertThat(
+            Appdb.value(
+                "SELECT error_detail FROM control.event WHERE extractor = 'rec_secret' AND seq = 0"))
+        .contains("NO_PRIVILEGE", "no route to postgresql://***");
+    for (String table : List.of("control.event", "control.run", "millrace.table_result")) {
+      assertThat(Appdb.values("SELECT row_to_json(r)::text FROM %s AS r".formatted(table)))
+          .as(table)
+          .noneMatch(row -> row.contains(password));
+    }
+    assertThat(run.history().toString()).contains("no route").doesNotContain(password);
+    assertThat(run.child("records_it.telling").history().toString())
+        .contains("no route")
+        .doesNotContain(password);
+    try (Stream<Path> files = Files.walk(TestStack.stack().walFolder())) {
+      List<Path> logs = files.filter(Files::isRegularFile).toList();
+      assertThat(logs).isNotEmpty();
+      for (Path log : logs) {
+        assertThat(Files.readString(log)).as(log.toString()).doesNotContain(password);
+      }
+    }
   }
 }
