@@ -111,7 +111,31 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
           CREDENTIALS_EXPIRED ->
           EventStatus.SINK_ERROR;
       case TIMEOUT -> EventStatus.TIMEOUT;
-      default -> EventStatus.ERROR;
+      case BAD_INPUT,
+          BAD_CONFIGURATION,
+          UNKNOWN_CONNECTION,
+          DEMO_REFUSED,
+          SLACK_NOT_CONFIGURED,
+          QUEUED,
+          LEASE_HELD,
+          LEASE_LOST,
+          RUN_ID_TAKEN,
+          AUDIT_FAILED,
+          ATTEMPT_OVERTAKEN,
+          INTENT_CONFLICT,
+          WATERMARK_CONFLICT,
+          TEMPORAL_UNAVAILABLE,
+          NOTIFICATION_FAILED,
+          NOTIFICATION_REFUSED,
+          BAD_RECORD,
+          WAL_UNWRITABLE,
+          RUN_OPEN,
+          TABLES_FAILED,
+          WORKER_STOPPED,
+          CANCELLED,
+          STACK_FAILED,
+          INTERNAL ->
+          EventStatus.ERROR;
     };
   }
 
