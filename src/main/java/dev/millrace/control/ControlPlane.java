@@ -109,7 +109,8 @@ public record ControlPlane(
     }
   }
 
-  private static String localHost() {
+  /** Returns the name under which this host is recorded. */
+  public static String localHost() {
     try {
       return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException exception) {

@@ -28,19 +28,18 @@ final class Failures {
 
   /** Returns the same with what the control plane records of the step. */
   static ApplicationFailure of(MillraceException exception, ActivityInfo step) {
-    return traceless(
-        builder(exception)
-            .setDetails(FailedStep.of(step.getActivityType(), step.getAttempt(), exception))
-            .build());
+    return traceless(builder(exception, step).build());
   }
 
   /** Returns the same for a step that is not to be tried again, though another time it may be. */
   static ApplicationFailure last(MillraceException exception, ActivityInfo step) {
-    return traceless(
-        builder(exception)
-            .setDetails(FailedStep.of(step.getActivityType(), step.getAttempt(), exception))
-            .setNonRetryable(true)
-            .build());
+    return traceless(builder(exception, step).setNonRetryable(true).build());
+  }
+
+  private static ApplicationFailure.Builder builder(
+      MillraceException exception, ActivityInfo step) {
+    return builder(exception)
+        .setDetails(FailedStep.of(step.getActivityType(), step.getAttempt(), exception));
   }
 
   private static ApplicationFailure.Builder builder(MillraceException exception) {

@@ -1,11 +1,10 @@
 package dev.millrace.replication;
 
+import dev.millrace.control.ControlPlane;
 import dev.millrace.control.LogShipping;
 import dev.millrace.control.Wal;
 import dev.millrace.control.WalFile;
 import dev.millrace.control.WalRecord;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Instant;
 
@@ -33,7 +32,7 @@ public final class RecordSteps implements RecordActivities {
             opening.runId(),
             opening.pipeline(),
             opening.mode(),
-            host(),
+            ControlPlane.localHost(),
             Math.toIntExact(ProcessHandle.current().pid()),
             Instant.parse(opening.startedAt()),
             log.path().toString(),
@@ -61,13 +60,5 @@ public final class RecordSteps implements RecordActivities {
       wal.append(record);
     }
     shipping.soon(log);
-  }
-
-  private static String host() {
-    try {
-      return InetAddress.getLocalHost().getHostName();
-    } catch (UnknownHostException exception) {
-      return "unknown";
-    }
   }
 }

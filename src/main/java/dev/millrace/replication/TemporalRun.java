@@ -16,7 +16,7 @@ public record TemporalRun(String namespace, String workflowId, String runId) {
   ObjectNode extra() {
     ObjectNode extra = JsonNodeFactory.instance.objectNode();
     extra
-        .putObject("temporal")
+        .putObject(OpenRuns.TEMPORAL)
         .put("namespace", namespace)
         .put("workflow_id", workflowId)
         .put("run_id", runId);

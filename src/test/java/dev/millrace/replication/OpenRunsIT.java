@@ -33,27 +33,6 @@ class OpenRunsIT {
   @BeforeAll
   static void start() {
     worker = LeaseWorker.start("open-runs", LeaseWorker.QUICK);
-    // As the control plane has it; it makes it itself where it is.
-    execute(
-        """
-        CREATE TABLE IF NOT EXISTS control.run (
-            run_id text PRIMARY KEY,
-            extractor text NOT NULL,
-            mode text,
-            host text,
-            pid integer,
-            started_at timestamp with time zone NOT NULL,
-            finished_at timestamp with time zone,
-            status text NOT NULL,
-            stop_reason text,
-            n_ok integer,
-            n_err integer,
-            n_skipped integer,
-            reconciled_by text,
-            wal_path text,
-            extra jsonb
-        )
-        """);
   }
 
   @AfterAll
