@@ -53,14 +53,20 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAnyPackage(
-              "..control..", "..postgres..", "..parquet..", "..lake..", "..notify..", "..failure..")
+              "..control..",
+              "..postgres..",
+              "..clickhouse..",
+              "..parquet..",
+              "..lake..",
+              "..notify..",
+              "..failure..")
           .should()
           .dependOnClassesThat()
           .resideInAPackage("io.temporal..");
 
   @ArchTest
   static void adaptersKnowNothingOfEachOther(JavaClasses imported) {
-    for (String adapter : List.of("control", "postgres", "lake", "notify")) {
+    for (String adapter : List.of("control", "postgres", "clickhouse", "lake", "notify")) {
       String own = "dev.millrace." + adapter + "..";
       classes()
           .that()

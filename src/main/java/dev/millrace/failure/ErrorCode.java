@@ -62,6 +62,18 @@ public enum ErrorCode {
   POSTGRES_REFUSED(false),
   /** Postgres answered with an error that no other code names. */
   POSTGRES_ERROR(true),
+  /** ClickHouse can't be reached, or it answered with an error that may pass. */
+  CLICKHOUSE_UNAVAILABLE(true),
+  /** ClickHouse refused the user, the password or a right. */
+  CLICKHOUSE_REFUSED(false),
+  /** ClickHouse answered with an error that no other code names. */
+  CLICKHOUSE_ERROR(false),
+  /** The target table or its database does not exist, or is hidden from the user. */
+  TARGET_MISSING(false),
+  /** The target is of a kind, or has a property, with which it can't be rebuilt and swapped. */
+  TARGET_UNSUPPORTED(false),
+  /** The target's database engine, or its file system, can't exchange two tables. */
+  ENGINE_UNSUPPORTED(false),
   /** The lake can't be reached, or it answered with an error that may pass. */
   LAKE_UNAVAILABLE(true),
   /** The lake refused the credentials or a right. */

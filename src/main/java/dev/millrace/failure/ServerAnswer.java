@@ -13,6 +13,8 @@ public record ServerAnswer(Kind kind, String code, Integer httpStatus) {
   public enum Kind {
     /** A SQLSTATE of Postgres. */
     SQLSTATE("sqlstate"),
+    /** A number of ClickHouse's {@code system.errors}. */
+    CLICKHOUSE("clickhouse_code"),
     /** An error code of the S3 API. */
     S3("s3_code");
 

@@ -106,6 +106,12 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
       case LAKE_CHANGED,
           FOLDER_TAKEN,
           STAGED_OBJECT_LOST,
+          CLICKHOUSE_UNAVAILABLE,
+          CLICKHOUSE_REFUSED,
+          CLICKHOUSE_ERROR,
+          TARGET_MISSING,
+          TARGET_UNSUPPORTED,
+          ENGINE_UNSUPPORTED,
           LAKE_UNAVAILABLE,
           LAKE_REFUSED,
           CREDENTIALS_EXPIRED ->
