@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
@@ -39,6 +40,7 @@ record ClickHouseLibrary(Path file) implements ClickHouseEngine {
       "c0d32b129e988f2b9a9a31c9141aecf5e1e2453f9a079efc4d36ab8e3f92b2ad";
   private static final String NAME = "libchdb.so";
   private static final long BYTES = 566_330_096;
+  private static final Pattern CODE = Pattern.compile("npm \\S+ (code|syscall|errno) .*");
   private static final Duration NPM_BOUND = Duration.ofMinutes(15);
   private static final Duration TRIAL_BOUND = Duration.ofMinutes(1);
   private static final int FIRST_WITH_NATIVE_ACCESS = 22;
@@ -109,7 +111,14 @@ record ClickHouseLibrary(Path file) implements ClickHouseEngine {
     Path log = folder.resolve("npm.log");
     if (!Programs.run(command, log, NPM_BOUND)) {
       throw failed(
-          "npm could not get %s %s: %s".formatted(PACKAGE, VERSION, Programs.lastLine(log)), null);
+          "npm could not get %s %s: %s".formatted(PACKAGE, VERSION, complaint(log)), null);
+    }
+  }
+
+  /** The cause comes after a few codes and before advice. */
+  private static String complaint(Path log) throws IOException {
+    try (Stream<String> lines = Files.lines(log)) {
+      return lines.filter(line -> !CODE.matcher(line).matches()).findFirst().orElse("no answer");
     }
   }
 
