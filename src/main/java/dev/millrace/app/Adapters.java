@@ -1,9 +1,11 @@
 package dev.millrace.app;
 
 import dev.millrace.app.Configuration.BucketLake;
+import dev.millrace.app.Configuration.ClickHouseConnection;
 import dev.millrace.app.Configuration.FolderLake;
 import dev.millrace.app.Configuration.LakeCredentials;
 import dev.millrace.app.Configuration.PostgresConnection;
+import dev.millrace.clickhouse.ClickHouseSettings;
 import dev.millrace.lake.Credentials;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
@@ -32,6 +34,20 @@ final class Adapters {
         connection.maxConnections(),
         connection.connectTimeout(),
         connection.socketTimeout());
+  }
+
+  /** Returns what {@link dev.millrace.clickhouse.ClickHouse} takes. */
+  static ClickHouseSettings clickHouse(String name, ClickHouseConnection connection) {
+    return new ClickHouseSettings(
+        name,
+        connection.host(),
+        connection.port(),
+        connection.tls(),
+        connection.user(),
+        connection.password().map(Secret::value).orElse(null),
+        connection.connectTimeout(),
+        connection.socketTimeout(),
+        connection.statementTimeout());
   }
 
   /** Returns what {@link dev.millrace.lake.S3Lake} takes. */

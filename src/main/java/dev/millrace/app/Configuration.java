@@ -21,7 +21,9 @@ import java.time.Duration;
 import java.time.ZoneId;
 import java.time.format.DateTimeParseException;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -41,6 +43,9 @@ import java.util.stream.Stream;
  * @param state the name of the connection that holds Millrace's own schemas; a key of {@code
  *     postgres}
  * @param lakes the lakes by name; none is enough for a worker that only runs demos
+ * @param clickHouse the ClickHouse connections by name; none is enough for a worker that refreshes no
+ *     dimension
+ * @param approvers who may approve a refresh; empty for anybody
  * @param slackWebhook the address of an incoming webhook
  * @param limits how often and how long
  * @param control where this host's records are, and how long they are kept
@@ -54,6 +59,8 @@ public record Configuration(
     Map<String, PostgresConnection> postgres,
     String state,
     Map<String, LakeStore> lakes,
+    Map<String, ClickHouseConnection> clickHouse,
+    List<String> approvers,
     Optional<Secret> slackWebhook,
     Limits limits,
     Control control,
@@ -95,6 +102,10 @@ public record Configuration(
    * @param maxConnections the most that one worker opens
    * @param connectTimeout whole seconds
    * @param socketTimeout whole seconds that an answer may take
+   * @param addressForClickHouse {@code host:port} as a ClickHouse server sees this database; absent
+   *     means the same as for this worker. Never together with the next one
+   * @param clickHouseCollection the named collection of the ClickHouse server that has address and
+   *     login, so that no password is in a statement
    */
   public record PostgresConnection(
       String host,
@@ -106,7 +117,34 @@ public record Configuration(
       Optional<Path> sslRootCertificate,
       int maxConnections,
       Duration connectTimeout,
-      Duration socketTimeout) {}
+      Duration socketTimeout,
+      Optional<String> addressForClickHouse,
+      Optional<String> clickHouseCollection) {
+
+    /** Returns {@code host:port} as a ClickHouse server sees this database. */
+    public String addressSeenByClickHouse() {
+      String named = host.contains(":") ? "[" + host + "]" : host;
+      return addressForClickHouse.orElse(named + ":" + port);
+    }
+  }
+
+  /**
+   * A ClickHouse server's HTTP port and how to log in.
+   *
+   * @param tls whether the connection is encrypted, with the authorities of the JVM
+   * @param connectTimeout whole seconds
+   * @param socketTimeout whole seconds that the server may be silent
+   * @param statementTimeout whole seconds that one statement may take in all
+   */
+  public record ClickHouseConnection(
+      String host,
+      int port,
+      String user,
+      Optional<Secret> password,
+      boolean tls,
+      Duration connectTimeout,
+      Duration socketTimeout,
+      Duration statementTimeout) {}
 
   /** Where objects go. */
   public sealed interface LakeStore {
@@ -181,6 +219,7 @@ public record Configuration(
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._:%-]+");
   private static final Pattern ADDRESS =
       Pattern.compile("([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):([0-9]{1,5})");
+  private static final Pattern COLLECTION = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,127}");
   private static final Pattern REGION = Pattern.compile("[a-z0-9-]{1,64}");
   private static final Pattern BUCKET =
       Pattern.compile("[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]|arn:aws[a-z-]*:s3[a-z-]*:[^\\s]+");
@@ -188,10 +227,12 @@ public record Configuration(
   // Stands for a value that a problem was told of; reading ends with an exception then.
   private static final String UNKNOWN = "";
 
-  /** Copies the maps, keeping the order of the file. */
+  /** Copies maps and list, keeping the order of the file. */
   public Configuration {
     postgres = Collections.unmodifiableMap(new LinkedHashMap<>(postgres));
     lakes = Collections.unmodifiableMap(new LinkedHashMap<>(lakes));
+    clickHouse = Collections.unmodifiableMap(new LinkedHashMap<>(clickHouse));
+    approvers = List.copyOf(approvers);
   }
 
   /**
@@ -248,6 +289,8 @@ public record Configuration(
       reader
           .named(reader.section(root, "lakes"))
           .forEach((name, each) -> lakes.put(name, lake(each)));
+      Map<String, ClickHouseConnection> clickHouse =
+          clickHouse(reader.section(root, "clickhouse"));
       Stack stack =
           reader
               .read(root, ConfigurationSetting.STACK, choice(Stack.values(), Stack::text))
@@ -257,6 +300,8 @@ public record Configuration(
           connections,
           state(root, connections),
           lakes,
+          clickHouse,
+          approvers(root),
           slack(reader.section(root, "slack")),
           limits(reader.section(root, "limits")),
           control(reader.section(root, "control")),
@@ -338,7 +383,84 @@ public record Configuration(
                   section,
                   ConfigurationSetting.POSTGRES_SOCKET_TIMEOUT,
                   duration(SECOND, Duration.ofDays(1)))
+              .orElse(SECOND),
+          addressForClickHouse(section),
+          reader.read(
+              section,
+              ConfigurationSetting.POSTGRES_CLICKHOUSE_NAMED_COLLECTION,
+              Parts::collection));
+    }
+
+    private Optional<String> addressForClickHouse(Section section) {
+      if (section.has(ConfigurationSetting.POSTGRES_HOST_FOR_CLICKHOUSE)
+          && section.has(ConfigurationSetting.POSTGRES_CLICKHOUSE_NAMED_COLLECTION)) {
+        reader.problem(
+            section,
+            ConfigurationSetting.POSTGRES_HOST_FOR_CLICKHOUSE,
+            "has no effect with clickhouse_named_collection, which has an address of its own; keep"
+                + " one of the two");
+      }
+      return reader.read(
+          section, ConfigurationSetting.POSTGRES_HOST_FOR_CLICKHOUSE, Parts::address);
+    }
+
+    private Map<String, ClickHouseConnection> clickHouse(Section parent) {
+      Map<String, ClickHouseConnection> connections = new LinkedHashMap<>();
+      Map<String, String> names = new HashMap<>();
+      reader
+          .named(parent)
+          .forEach(
+              (name, section) -> {
+                ClickHouseConnection connection = clickHouseConnection(section);
+                connections.put(name, connection);
+                String address =
+                    connection.host().toLowerCase(Locale.ROOT) + ":" + connection.port();
+                String other = names.putIfAbsent(address, name);
+                // A refresh is kept from a second one by the name of its connection.
+                if (other != null && !connection.host().isEmpty()) {
+                  reader.problem(
+                      section,
+                      "is the same server as clickhouse.%s, %s; give one server one name"
+                          .formatted(other, address));
+                }
+              });
+      return connections;
+    }
+
+    private ClickHouseConnection clickHouseConnection(Section section) {
+      return new ClickHouseConnection(
+          reader.read(section, ConfigurationSetting.CLICKHOUSE_HOST, Parts::host).orElse(UNKNOWN),
+          reader.read(section, ConfigurationSetting.CLICKHOUSE_PORT, number(1, 65_535)).orElse(0),
+          text(section, ConfigurationSetting.CLICKHOUSE_USER).orElse(UNKNOWN),
+          secret(section, ConfigurationSetting.CLICKHOUSE_PASSWORD),
+          reader.read(section, ConfigurationSetting.CLICKHOUSE_TLS, Parts::flag).orElse(false),
+          reader
+              .read(
+                  section,
+                  ConfigurationSetting.CLICKHOUSE_CONNECT_TIMEOUT,
+                  duration(SECOND, Duration.ofMinutes(10)))
+              .orElse(SECOND),
+          reader
+              .read(
+                  section,
+                  ConfigurationSetting.CLICKHOUSE_SOCKET_TIMEOUT,
+                  duration(SECOND, Duration.ofDays(1)))
+              .orElse(SECOND),
+          reader
+              .read(
+                  section,
+                  ConfigurationSetting.CLICKHOUSE_STATEMENT_TIMEOUT,
+                  duration(SECOND, Duration.ofDays(7)))
               .orElse(SECOND));
+    }
+
+    private List<String> approvers(Section root) {
+      List<String> approvers =
+          reader.readAll(root, ConfigurationSetting.APPROVERS, Parts::text);
+      if (approvers.stream().distinct().count() < approvers.size()) {
+        reader.problem(root, ConfigurationSetting.APPROVERS, "names somebody twice");
+      }
+      return approvers;
     }
 
     private String state(Section root, Map<String, PostgresConnection> connections) {
@@ -537,6 +659,10 @@ public record Configuration(
     private static String bucket(Value value) throws UnusableException {
       return matching(
           value, BUCKET, "the name of a bucket (3 to 63 of a-z 0-9 . -) or an ARN, no address");
+    }
+
+    private static String collection(Value value) throws UnusableException {
+      return matching(value, COLLECTION, "a name of letters, digits and _, without quotes");
     }
 
     private static String matching(Value value, Pattern pattern, String what)

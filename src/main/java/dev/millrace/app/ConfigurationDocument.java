@@ -9,7 +9,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.yaml.snakeyaml.error.MarkedYAMLException;
 
@@ -70,8 +72,7 @@ final class ConfigurationDocument {
       return fields(parser, path, line);
     }
     if (token == JsonToken.START_ARRAY) {
-      parser.skipChildren();
-      return new ConfigurationNode.Items(line);
+      return items(parser, path, line);
     }
     if (token == JsonToken.VALUE_NULL) {
       return new ConfigurationNode.Scalar(line, Kind.NOTHING, "");
@@ -97,6 +98,14 @@ final class ConfigurationDocument {
       }
     }
     return new ConfigurationNode.Fields(line, fields);
+  }
+
+  private ConfigurationNode items(YAMLParser parser, String path, int line) throws IOException {
+    List<ConfigurationNode> items = new ArrayList<>();
+    while (parser.nextToken() != JsonToken.END_ARRAY) {
+      items.add(node(parser, path, parser.currentTokenLocation().getLineNr()));
+    }
+    return new ConfigurationNode.Items(line, items);
   }
 
   private void syntaxProblem(IOException exception) {

@@ -1,5 +1,6 @@
 package dev.millrace.app;
 
+import java.util.List;
 import java.util.Map;
 
 /** A part of the configuration file with the line where its key stands. Immutable. */
@@ -11,8 +12,8 @@ sealed interface ConfigurationNode {
   /** Keys with their values. */
   record Fields(int line, Map<String, ConfigurationNode> fields) implements ConfigurationNode {}
 
-  /** A list; no setting is one. */
-  record Items(int line) implements ConfigurationNode {}
+  /** A list. */
+  record Items(int line, List<ConfigurationNode> items) implements ConfigurationNode {}
 
   /** One value, as YAML takes it. */
   record Scalar(int line, Kind kind, String text) implements ConfigurationNode {}

@@ -1,6 +1,7 @@
 package dev.millrace.app;
 
 import dev.millrace.app.ConfigurationNode.Fields;
+import dev.millrace.app.ConfigurationNode.Items;
 import dev.millrace.app.ConfigurationNode.Kind;
 import dev.millrace.app.ConfigurationNode.Scalar;
 import dev.millrace.app.ConfigurationSetting.Presence;
@@ -141,6 +142,27 @@ final class ConfigurationReader {
     }
   }
 
+  /** Returns the values of a list in their order; none where it is absent. */
+  <T> List<T> readAll(
+      Section section, ConfigurationSetting setting, Conversion<? extends T> conversion) {
+    List<T> values = new ArrayList<>();
+    if (!(section.fields().fields().get(setting.key()) instanceof Items list)) {
+      return values; // checkKeys has told it, where it is no list.
+    }
+    String path = section.pathOf(setting);
+    for (ConfigurationNode item : list.items()) {
+      if (!(item instanceof Scalar scalar) || scalar.kind() == Kind.NOTHING) {
+        continue;
+      }
+      try {
+        values.add(conversion.convert(ordinary(path, setting, scalar)));
+      } catch (UnusableException exception) {
+        problems.add(item.line(), path + " " + exception.getMessage());
+      }
+    }
+    return values;
+  }
+
   private Optional<Value> value(Section section, ConfigurationSetting setting) {
     String path = section.pathOf(setting);
     ConfigurationNode node = section.fields().fields().get(setting.key());
@@ -193,7 +215,7 @@ final class ConfigurationReader {
         switch (setting.type()) {
           case NUMBER -> Kind.NUMBER;
           case FLAG -> Kind.FLAG;
-          case ADDRESS, CHOICE, DURATION, PATH, SECRET, TEXT, URL -> Kind.TEXT;
+          case ADDRESS, CHOICE, DURATION, LIST, PATH, SECRET, TEXT, URL -> Kind.TEXT;
         };
     if (scalar.kind() != expected) {
       throw new UnusableException(
@@ -310,8 +332,27 @@ final class ConfigurationReader {
       checkKeys(fields, path, pattern);
     } else if (section) {
       problems.add(node.line(), path + " must hold settings, written as key: value");
+    } else if (isList(pattern)) {
+      checkItems(node, path);
     } else if (!(node instanceof Scalar)) {
       problems.add(node.line(), path + " must be one value, not a list or settings");
+    }
+  }
+
+  private static boolean isList(String pattern) {
+    return ConfigurationSetting.ofPath(pattern).orElseThrow().type()
+        == ConfigurationSetting.Type.LIST;
+  }
+
+  private void checkItems(ConfigurationNode node, String path) {
+    if (!(node instanceof Items list)) {
+      problems.add(node.line(), path + " must be a list, written as [one, another]");
+      return;
+    }
+    for (ConfigurationNode item : list.items()) {
+      if (!(item instanceof Scalar scalar) || scalar.kind() == Kind.NOTHING) {
+        problems.add(item.line(), path + " must hold texts only");
+      }
     }
   }
 

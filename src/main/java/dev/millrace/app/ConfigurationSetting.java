@@ -2,6 +2,8 @@ package dev.millrace.app;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Every setting of the configuration file with its type and default; {@code docs/configuration.md}
@@ -29,6 +31,10 @@ enum ConfigurationSetting {
   POSTGRES_MAX_CONNECTIONS("postgres.*.max_connections", Type.NUMBER, Presence.DEFAULT, "8"),
   POSTGRES_CONNECT_TIMEOUT("postgres.*.connect_timeout", Type.DURATION, Presence.DEFAULT, "PT10S"),
   POSTGRES_SOCKET_TIMEOUT("postgres.*.socket_timeout", Type.DURATION, Presence.DEFAULT, "PT60S"),
+  POSTGRES_HOST_FOR_CLICKHOUSE(
+      "postgres.*.postgres_host_for_clickhouse", Type.ADDRESS, Presence.OPTIONAL),
+  POSTGRES_CLICKHOUSE_NAMED_COLLECTION(
+      "postgres.*.clickhouse_named_collection", Type.TEXT, Presence.OPTIONAL),
 
   STATE("state", Type.TEXT, Presence.REQUIRED),
 
@@ -44,6 +50,20 @@ enum ConfigurationSetting {
   LAKE_ACCESS_KEY_ID("lakes.*.access_key_id", Type.SECRET, Presence.OPTIONAL),
   LAKE_SECRET_ACCESS_KEY("lakes.*.secret_access_key", Type.SECRET, Presence.OPTIONAL),
   LAKE_SESSION_TOKEN("lakes.*.session_token", Type.SECRET, Presence.OPTIONAL),
+
+  CLICKHOUSE_HOST("clickhouse.*.host", Type.TEXT, Presence.REQUIRED),
+  CLICKHOUSE_PORT("clickhouse.*.port", Type.NUMBER, Presence.DEFAULT, "8123"),
+  CLICKHOUSE_USER("clickhouse.*.user", Type.TEXT, Presence.REQUIRED),
+  CLICKHOUSE_PASSWORD("clickhouse.*.password", Type.SECRET, Presence.OPTIONAL),
+  CLICKHOUSE_TLS("clickhouse.*.tls", Type.FLAG, Presence.DEFAULT, "false"),
+  CLICKHOUSE_CONNECT_TIMEOUT(
+      "clickhouse.*.connect_timeout", Type.DURATION, Presence.DEFAULT, "PT10S"),
+  CLICKHOUSE_SOCKET_TIMEOUT(
+      "clickhouse.*.socket_timeout", Type.DURATION, Presence.DEFAULT, "PT60S"),
+  CLICKHOUSE_STATEMENT_TIMEOUT(
+      "clickhouse.*.statement_timeout", Type.DURATION, Presence.DEFAULT, "PT1H"),
+
+  APPROVERS("approvers", Type.LIST, Presence.OPTIONAL),
 
   SLACK_WEBHOOK("slack.webhook", Type.SECRET, Presence.REQUIRED),
 
@@ -71,6 +91,8 @@ enum ConfigurationSetting {
     DURATION,
     /** {@code true} or {@code false}. */
     FLAG,
+    /** Texts, written as {@code [one, another]}. */
+    LIST,
     /** A whole number in digits. */
     NUMBER,
     /** A path of a file or folder. */
@@ -135,12 +157,12 @@ enum ConfigurationSetting {
   }
 
   static boolean isSetting(String pattern) {
-    for (ConfigurationSetting setting : values()) {
-      if (setting.path.equals(pattern)) {
-        return true;
-      }
-    }
-    return false;
+    return ofPath(pattern).isPresent();
+  }
+
+  /** Returns the setting of a path; empty when there is none, such as for a section. */
+  static Optional<ConfigurationSetting> ofPath(String pattern) {
+    return Stream.of(values()).filter(setting -> setting.path.equals(pattern)).findFirst();
   }
 
   static boolean isSection(String pattern) {

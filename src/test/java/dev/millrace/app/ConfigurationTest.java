@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.millrace.app.Configuration.BucketLake;
+import dev.millrace.app.Configuration.ClickHouseConnection;
 import dev.millrace.app.Configuration.Control;
 import dev.millrace.app.Configuration.FolderLake;
 import dev.millrace.app.Configuration.LakeCredentials;
@@ -25,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.ZoneId;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -47,6 +49,7 @@ class ConfigurationTest {
           Map.entry("KEY_ID", "AKIDEXAMPLE"),
           Map.entry("KEY", "wJalrXUtnFEMI"),
           Map.entry("SESSION", "session-of-today"),
+          Map.entry("CLICKHOUSE", "click-house-word"),
           Map.entry("API_KEY", "temporal-api-key"),
           Map.entry("WEBHOOK", "https://hooks.example/services/T0/B0/x1y2z3"),
           Map.entry("WEBHOOK_USER", "https://somebody:hidden-word@hooks.example/services"),
@@ -79,9 +82,13 @@ class ConfigurationTest {
                         Optional.empty(),
                         8,
                         Duration.ofSeconds(10),
-                        Duration.ofSeconds(60))),
+                        Duration.ofSeconds(60),
+                        Optional.empty(),
+                        Optional.empty())),
                 "appdb",
                 Map.of(),
+                Map.of(),
+                List.of(),
                 Optional.empty(),
                 new Limits(5, Duration.ofHours(6), Optional.empty()),
                 new Control(folder.resolve("control_wal"), Optional.empty(), Optional.empty()),
@@ -112,6 +119,61 @@ class ConfigurationTest {
                     Optional.empty()),
                 "local",
                 new FolderLake(Path.of("/data"), "raw/postgres/")));
+  }
+
+  @Test
+  void clickHouseConnectionsGetTheirDefaults() {
+    Configuration configuration =
+        load(CONNECTION + "clickhouse: {dims: {host: ch.example, user: millrace}}\n");
+
+    assertThat(configuration.clickHouse())
+        .isEqualTo(
+            Map.of(
+                "dims",
+                new ClickHouseConnection(
+                    "ch.example",
+                    8123,
+                    "millrace",
+                    Optional.empty(),
+                    false,
+                    Duration.ofSeconds(10),
+                    Duration.ofSeconds(60),
+                    Duration.ofHours(1))));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          db.example | ''                              | db.example:5432
+          '::1'      | ''                              | [::1]:5432
+          db.example | postgres:6432                   | postgres:6432
+          """)
+  void clickHouseSeesADatabaseWhereTheWorkerDoesUnlessTold(
+      String host, String told, String address) {
+    String more = told.isEmpty() ? "" : ", postgres_host_for_clickhouse: '" + told + "'";
+
+    assertThat(
+            load(
+                    "postgres: {appdb: {host: '%s', database: d, user: u%s}}\nstate: appdb\n"
+                        .formatted(host, more))
+                .postgres()
+                .get("appdb")
+                .addressSeenByClickHouse())
+        .isEqualTo(address);
+  }
+
+  @Test
+  void oneClickHouseServerHasOneName() {
+    String other = "clickhouse: {a: {host: H.example, user: u}, b: {host: h.example, user: v%s}}\n";
+
+    assertThat(refusal(CONNECTION + other.formatted("")))
+        .contains(
+            ":4: clickhouse.b is the same server as clickhouse.a, h.example:8123; give one server"
+                + " one name");
+    assertThat(load(CONNECTION + other.formatted(", port: 8124")).clickHouse())
+        .containsOnlyKeys("a", "b");
   }
 
   @Test
@@ -146,7 +208,8 @@ class ConfigurationTest {
                 max_connections: 3
                 connect_timeout: PT5S
                 socket_timeout: PT2M
-              a-second_1: {host: db2, database: other, user: reader}
+                postgres_host_for_clickhouse: postgres:5432
+              a-second_1: {host: db2, database: other, user: reader, clickhouse_named_collection: pg_1}
             state: a-second_1
             lakes:
               lake:
@@ -162,6 +225,17 @@ class ConfigurationTest {
                 secret_access_key: ${env:KEY}
                 session_token: ${env:SESSION}
               local: {folder: data/lake, prefix: raw/}
+            clickhouse:
+              dims:
+                host: ch.example
+                port: 8443
+                user: millrace
+                password: ${env:CLICKHOUSE}
+                tls: true
+                connect_timeout: PT3S
+                socket_timeout: PT4M
+                statement_timeout: PT5H
+            approvers: [anna, "ben:7", "${env:HOST}"]
             slack: {webhook: "${env:WEBHOOK}"}
             limits: {max_attempts: 7, table_timeout: PT90M, run_timeout: PT3H}
             control: {wal_dir: /data/wal, keep_wal: P7D, keep_runs: P90D}
@@ -197,7 +271,10 @@ class ConfigurationTest {
                 Optional.of(folder.resolve("root.crt")),
                 3,
                 Duration.ofSeconds(5),
-                Duration.ofMinutes(2)));
+                Duration.ofMinutes(2),
+                Optional.of("postgres:5432"),
+                Optional.empty()));
+    assertThat(configuration.postgres().get("a-second_1").clickHouseCollection()).contains("pg_1");
     assertThat(configuration.state()).isEqualTo("a-second_1");
     assertThat(configuration.lakes())
         .isEqualTo(
@@ -219,6 +296,20 @@ class ConfigurationTest {
                             Optional.of(new Secret("session-of-today"))))),
                 "local",
                 new FolderLake(folder.resolve("data/lake"), "raw/")));
+    assertThat(configuration.clickHouse())
+        .isEqualTo(
+            Map.of(
+                "dims",
+                new ClickHouseConnection(
+                    "ch.example",
+                    8443,
+                    "millrace",
+                    Optional.of(new Secret("click-house-word")),
+                    true,
+                    Duration.ofSeconds(3),
+                    Duration.ofMinutes(4),
+                    Duration.ofHours(5))));
+    assertThat(configuration.approvers()).containsExactly("anna", "ben:7", "db.from.environment");
     assertThat(configuration.slackWebhook())
         .contains(new Secret("https://hooks.example/services/T0/B0/x1y2z3"));
     assertThat(configuration.limits())
@@ -241,6 +332,7 @@ class ConfigurationTest {
             "AKIDEXAMPLE",
             "wJalrXUtnFEMI",
             "session-of-today",
+            "click-house-word",
             "hooks.example",
             "BEGIN");
   }
@@ -368,6 +460,23 @@ class ConfigurationTest {
           lakes: {lake: {bucket: abc, access_key_id: '${env:KEY_ID}'}} | lakes.lake.access_key_id needs secret_access_key beside it
           lakes: {lake: {bucket: abc, secret_access_key: '${env:KEY}'}} | lakes.lake.secret_access_key needs access_key_id beside it
           lakes: {lake: {bucket: abc, session_token: '${env:KEY}'}} | lakes.lake.session_token needs access_key_id beside it
+          clickhouse: {ch: {user: u}}               | clickhouse.ch.host is required
+          clickhouse: {ch: {host: h}}               | clickhouse.ch.user is required
+          clickhouse: {ch: {host: 'http://h', user: u}} | clickhouse.ch.host must be a host name or address without port
+          clickhouse: {ch: {host: h, user: u, port: 0}} | clickhouse.ch.port must be a whole number from 1 to 65535, not 0
+          clickhouse: {ch: {host: h, user: u, tls: on}} | clickhouse.ch.tls must be true or false, not on
+          clickhouse: {ch: {host: h, user: u, statement_timeout: P8D}} | clickhouse.ch.statement_timeout must be whole seconds from PT1S to PT168H, not P8D
+          clickhouse: {Ch: {host: h, user: u}}      | clickhouse.Ch is no name
+          approvers: anna                           | approvers must be a list, written as [one, another]
+          approvers: '${env:HOST}'                  | approvers must be a list
+          approvers: {anna: true}                   | approvers must be a list
+          approvers: ~                              | approvers has no value
+          approvers: [anna, [ben]]                  | approvers must hold texts only
+          approvers: [anna, ~]                      | approvers must hold texts only
+          approvers: [anna, 7]                      | approvers must be text; put it in quotes
+          approvers: [anna, '']                     | approvers must not be empty
+          approvers: [anna, ben, anna]              | approvers names somebody twice
+          approvers: [*anna]                        | approvers is an alias
           slack: {}                                 | slack.webhook is required
           slack: {webhook: '${env:GONE}'}           | slack.webhook refers to ${env:GONE}, but the environment variable GONE is not set
           slack: {webhook: '${env:SHORT}'}          | slack.webhook is too short in ${env:SHORT}: a secret has at least 4 characters
@@ -414,6 +523,8 @@ class ConfigurationTest {
           max_connections: 0       | max_connections must be a whole number from 1 to 1000, not 0
           connect_timeout: PT0.5S  | connect_timeout must be whole seconds from PT1S to PT10M, not PT0.5S
           socket_timeout: PT0S     | socket_timeout must be whole seconds from PT1S to PT24H, not PT0S
+          postgres_host_for_clickhouse: pg | postgres_host_for_clickhouse must be host:port without a scheme, not pg
+          clickhouse_named_collection: "a b" | clickhouse_named_collection must be a name of letters, digits and _
           """)
   void whatIsRefusedOfAConnection(String line, String message) {
     assertThat(refusal(connection(line))).contains(":6: postgres.appdb." + message);
@@ -442,6 +553,17 @@ class ConfigurationTest {
                 .get("appdb")
                 .sslRootCertificate())
         .contains(folder.resolve("root.crt"));
+  }
+
+  @Test
+  void anAddressBesideANamedCollectionIsRefused() {
+    assertThat(
+            refusal(
+                connection(
+                    "postgres_host_for_clickhouse: pg:5432\n    clickhouse_named_collection: pg")))
+        .contains(
+            ":6: postgres.appdb.postgres_host_for_clickhouse has no effect with"
+                + " clickhouse_named_collection");
   }
 
   @Test
@@ -514,6 +636,7 @@ class ConfigurationTest {
         "lakes: {a: {bucket: abc, access_key_id: open-sesame-2, secret_access_key: '${env:KEY}'}}",
         "lakes: {a: {bucket: abc, access_key_id: '${env:KEY}', secret_access_key: open-sesame-2}}",
         "lakes: {a: {bucket: abc, session_token: open-sesame-2}}",
+        "clickhouse: {a: {host: h, user: u, password: open-sesame-2}}",
         "slack: {webhook: 'https://hooks.example/open-sesame-2'}",
       })
   void everySecretMustBeAReference(String line) {

@@ -2,12 +2,16 @@ package dev.millrace.dev;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.millrace.testing.TestClickHouse;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -30,6 +34,7 @@ class DevCommandIT {
 
   @Test
   void aSignalEndsItAllAndARestartFindsItAllAgain() throws Exception {
+    TestClickHouse.requireEngine();
     Path data = folder.resolve("data");
     Path readyFile = folder.resolve("ready.env");
     String[] arguments = {"--data-dir", data.toString(), "--ready-file", readyFile.toString()};
@@ -54,7 +59,8 @@ class DevCommandIT {
               "TEMPORAL_CLI",
               "MILLRACE_CONFIG",
               "CONTROL_URL",
-              "MILLRACE_WAL_DIR");
+              "MILLRACE_WAL_DIR",
+              "CLICKHOUSE_URL");
       assertThat(first.get("CONTROL_URL")).isEqualTo(first.get("POSTGRES_URL"));
       assertThat(first.get("MILLRACE_WAL_DIR")).startsWith(data.toString());
       assertThat(data.resolve("worker-was-started-with")).hasContent(first.get("MILLRACE_CONFIG"));
@@ -64,6 +70,8 @@ class DevCommandIT {
           Statement statement = connection.createStatement()) {
         statement.execute("CREATE TABLE kept (id int)");
       }
+      assertThat(askClickHouse(first, "CREATE TABLE analytics.kept (id Int32) ENGINE = Log"))
+          .isEmpty();
 
       try (ChildJvm second = ChildJvm.start(Dev.class, "--data-dir", data.toString())) {
         assertThat(second.await("refused: ")).contains(data.toString()).contains("Another stack");
@@ -82,6 +90,8 @@ class DevCommandIT {
           Statement statement = connection.createStatement()) {
         statement.execute("DROP TABLE kept");
       }
+      assertThat(again.get("CLICKHOUSE_URL")).isEqualTo(first.get("CLICKHOUSE_URL"));
+      assertThat(askClickHouse(again, "EXISTS analytics.kept")).isEqualTo("1\n");
       child.kill();
     }
     assertThat(Waiting.until(BOUND, () -> processes().isEmpty())).isTrue();
@@ -112,14 +122,14 @@ class DevCommandIT {
   }
 
   @Test
-  void theHelpNamesWhatSteersTheTemporalServer() {
+  void theHelpNamesWhatSteersWhereProgramsComeFrom() {
     StringWriter text = new StringWriter();
     int code =
         new CommandLine(new DevCommand(configuration -> () -> {}))
             .setOut(new PrintWriter(text))
             .execute("--help");
     assertThat(code).isZero();
-    assertThat(text.toString()).contains("MILLRACE_CACHE", "MILLRACE_PIP", "--ready-file");
+    assertThat(text.toString()).contains("MILLRACE_CACHE", "MILLRACE_PIP", "MILLRACE_NPM", "--ready-file", "--clickhouse-port");
   }
 
   @Test
@@ -170,10 +180,20 @@ class DevCommandIT {
   private List<Long> processes() {
     return Leftovers.find(
         (pid, seen) ->
-            !seen.program().startsWith("java")
+            !seen.arguments().contains(Dev.class.getName())
                 && (seen.directory().startsWith(folder)
                     || seen.arguments().stream()
                         .anyMatch(argument -> argument.contains(folder.toString()))));
+  }
+
+  private static String askClickHouse(Map<String, String> values, String sql) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(URI.create(values.get("CLICKHOUSE_URL")))
+            .POST(HttpRequest.BodyPublishers.ofString(sql))
+            .build();
+    return HttpClient.newHttpClient()
+        .send(request, HttpResponse.BodyHandlers.ofString())
+        .body();
   }
 
   private static Path configuration(Map<String, String> values) {

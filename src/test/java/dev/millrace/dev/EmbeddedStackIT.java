@@ -42,6 +42,16 @@ class EmbeddedStackIT {
         .isEqualTo(TestStack.s3().endpoint().toString());
     assertThat(configuration.at("/state").asText()).isEqualTo("appdb");
     assertThat(configuration.at("/stack").asText()).isEqualTo("test");
+    stack
+        .clickHouse()
+        .ifPresent(
+            server -> {
+              JsonNode connection = configuration.at("/clickhouse/clickhouse");
+              assertThat(connection.at("/port").asInt()).isEqualTo(server.httpPort());
+              assertThat(connection.at("/password").asText())
+                  .isEqualTo("${file:" + server.passwordFile() + "}");
+              assertThat(text).doesNotContain(server.password(), server.adminPassword());
+            });
     assertThat(text)
         .doesNotContain(TestStack.postgres().password())
         .doesNotContain(stack.accessKeyId())
@@ -72,7 +82,7 @@ class EmbeddedStackIT {
     EmbeddedStack stack =
         EmbeddedStack.start(
             new EmbeddedStack.Options(
-                EmbeddedStack.Kind.TEST, Optional.empty(), 0, 0, 0, 0, withoutCli()),
+                EmbeddedStack.Kind.TEST, Optional.empty(), 0, 0, 0, 0, 0, withoutCli()),
             told -> {});
     stack.attach(() -> closed.add("worker"));
     stack.attach(() -> closed.add("ready file, after " + stack.postgres().ended().isDone()));
@@ -86,7 +96,7 @@ class EmbeddedStackIT {
   }
 
   @Test
-  void aPartThatCanNotStartEndsTheOthersAndTheServerInThisJvmIsToldInOneLine() throws Exception {
+  void aPartThatCanNotStartEndsTheOthersAndWhatCanNotBeHadIsToldInOneLineEach() throws Exception {
     List<String> told = Collections.synchronizedList(new ArrayList<>());
     Path data = folder.resolve("data");
     try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -98,6 +108,7 @@ class EmbeddedStackIT {
               0,
               0,
               0,
+              0,
               withoutCli());
       assertThatThrownBy(() -> EmbeddedStack.start(options, told::add).close())
           .isInstanceOf(MillraceException.class)
@@ -105,14 +116,24 @@ class EmbeddedStackIT {
     }
     EmbeddedStack.Options options =
         new EmbeddedStack.Options(
-            EmbeddedStack.Kind.TEST, Optional.of(data), 0, 0, 0, 0, withoutCli());
+            EmbeddedStack.Kind.TEST, Optional.of(data), 0, 0, 0, 0, 0, withoutCli());
     told.clear();
-    EmbeddedStack.start(options, told::add).close();
+    try (EmbeddedStack stack = EmbeddedStack.start(options, told::add)) {
+      assertThat(stack.clickHouse()).isEmpty();
+      assertThat(new YAMLMapper().readTree(stack.configuration().toFile()).has("clickhouse"))
+          .isFalse();
+    }
     assertThat(told).filteredOn(line -> line.contains("test server in this JVM")).hasSize(1);
+    assertThat(told)
+        .filteredOn(line -> line.contains("ClickHouse: none can be had"))
+        .singleElement()
+        .asString()
+        .contains("MILLRACE_NPM is off", "24 or newer on the PATH")
+        .doesNotContain("\n");
     assertThat(data).exists();
   }
 
   private Map<String, String> withoutCli() {
-    return Map.of("PATH", "", "MILLRACE_PIP", "off", "MILLRACE_CACHE", folder.toString());
+    return Map.of("PATH", "", "MILLRACE_PIP", "off", "MILLRACE_NPM", "off", "MILLRACE_CACHE", folder.toString());
   }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.millrace.failure.MillraceException;
+import dev.millrace.testing.TestClickHouse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,6 +28,12 @@ class ProcessGuardIT {
     endsWithAKilledJvm("temporal", "temporal");
   }
 
+  @Test
+  void clickHouseEndsWithAKilledJvm() {
+    TestClickHouse.requireEngine();
+    endsWithAKilledJvm("clickhouse", "java");
+  }
+
   private void endsWithAKilledJvm(String part, String program) {
     try (ChildJvm child = ChildJvm.start(Holder.class, part, folder.toString())) {
       String state = child.await("started ");
@@ -46,7 +53,7 @@ class ProcessGuardIT {
   private List<String> processes() {
     return Leftovers.find(
             (pid, seen) ->
-                !seen.program().startsWith("java")
+                !seen.arguments().contains(Holder.class.getName())
                     && (seen.directory().startsWith(folder)
                         || seen.arguments().stream()
                             .anyMatch(argument -> argument.contains(folder.toString()))))
@@ -94,10 +101,10 @@ class ProcessGuardIT {
     public static void main(String[] arguments) throws Exception {
       Path folder = Path.of(arguments[1]);
       boolean real = true;
-      if (arguments[0].equals("postgres")) {
-        PostgresServer.start(folder, 0, true);
-      } else {
-        real = TemporalServer.start(folder, 0, 0, System.getenv(), told -> {}).isReal();
+      switch (arguments[0]) {
+        case "postgres" -> PostgresServer.start(folder, 0, true);
+        case "clickhouse" -> ClickHouseServer.start(folder, 0, System.getenv(), told -> {});
+        default -> real = TemporalServer.start(folder, 0, 0, System.getenv(), told -> {}).isReal();
       }
       System.out.println("started " + (real ? "for real" : "in this JVM"));
       Thread.sleep(Long.MAX_VALUE);

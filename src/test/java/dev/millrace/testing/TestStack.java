@@ -1,5 +1,8 @@
 package dev.millrace.testing;
 
+import static org.assertj.core.api.Assumptions.assumeThat;
+
+import dev.millrace.dev.ClickHouseServer;
 import dev.millrace.dev.EmbeddedStack;
 import dev.millrace.dev.PostgresServer;
 import dev.millrace.dev.S3Server;
@@ -47,6 +50,19 @@ public final class TestStack {
           "No real Temporal server: " + server.reason().orElse("no reason given"));
     }
     return server;
+  }
+
+  /**
+   * Returns the ClickHouse server, with database {@link ClickHouseServer#DATABASE}; where none can
+   * be had the test is skipped, or fails with {@code millrace.ci}.
+   */
+  public static ClickHouseServer clickHouse() {
+    Optional<ClickHouseServer> server = stack().clickHouse();
+    if (server.isEmpty() && Boolean.getBoolean("millrace.ci")) {
+      throw new IllegalStateException("No ClickHouse; the stack's start says why");
+    }
+    assumeThat(server).as("ClickHouse; the stack's start says why there is none").isPresent();
+    return server.orElseThrow();
   }
 
   /** Returns the configuration file with which a worker runs on the stack. */
