@@ -38,7 +38,7 @@ public enum ErrorCode {
   NO_PRIVILEGE(false),
   /** Row-level security hides rows from the user. */
   ROWS_HIDDEN(false),
-  /** A value that its Parquet type can't hold. */
+  /** A value that its type in Parquet or ClickHouse can't hold. */
   VALUE_OUT_OF_RANGE(false),
   /** The table is not the one whose watermark is kept. */
   SOURCE_CHANGED(false),
@@ -74,6 +74,14 @@ public enum ErrorCode {
   TARGET_UNSUPPORTED(false),
   /** The target's database engine, or its file system, can't exchange two tables. */
   ENGINE_UNSUPPORTED(false),
+  /** The columns of source and target don't fit together. */
+  COLUMN_MISMATCH(false),
+  /** A column's type has no way into the target's type without a change of values. */
+  TYPE_UNSUPPORTED(false),
+  /** The copy in ClickHouse is not what the source is. */
+  PARITY_MISMATCH(false),
+  /** The source has no rows, and an empty table may not be published. */
+  EMPTY_SOURCE(false),
   /** The lake can't be reached, or it answered with an error that may pass. */
   LAKE_UNAVAILABLE(true),
   /** The lake refused the credentials or a right. */

@@ -99,6 +99,7 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
           ROWS_HIDDEN,
           VALUE_OUT_OF_RANGE,
           SOURCE_CHANGED,
+          EMPTY_SOURCE,
           POSTGRES_UNAVAILABLE,
           POSTGRES_REFUSED,
           POSTGRES_ERROR ->
@@ -112,6 +113,8 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
           TARGET_MISSING,
           TARGET_UNSUPPORTED,
           ENGINE_UNSUPPORTED,
+          COLUMN_MISMATCH,
+          TYPE_UNSUPPORTED,
           LAKE_UNAVAILABLE,
           LAKE_REFUSED,
           CREDENTIALS_EXPIRED ->
@@ -127,6 +130,7 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
           LEASE_LOST,
           RUN_ID_TAKEN,
           AUDIT_FAILED,
+          PARITY_MISMATCH,
           ATTEMPT_OVERTAKEN,
           INTENT_CONFLICT,
           WATERMARK_CONFLICT,

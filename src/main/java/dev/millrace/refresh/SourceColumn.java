@@ -1,0 +1,11 @@
+package dev.millrace.refresh;
+
+/**
+ * A column of the Postgres table.
+ *
+ * @param name as the catalogue has it
+ * @param declared its type as Postgres shows it, which may be the name of a domain
+ * @param type the type that its values have
+ * @param nullable false only where the catalogue says NOT NULL
+ */
+record SourceColumn(String name, String declared, PostgresType type, boolean nullable) {}
