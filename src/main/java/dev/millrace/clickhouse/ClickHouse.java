@@ -41,6 +41,9 @@ public final class ClickHouse implements AutoCloseable {
   /** How long the end of a statement may take to appear in a log that can't be flushed. */
   private static final Duration LOG_DELAY = Duration.ofSeconds(10);
 
+  /** What the client says in place of an error's text. */
+  private static final String UNREADABLE = "<Unreadable error message>";
+
   private static final Duration KILL_BOUND = Duration.ofSeconds(10);
   private static final Duration PAUSE = Duration.ofMillis(100);
   private static final int CONNECTIONS = 64;
@@ -263,7 +266,7 @@ public final class ClickHouse implements AutoCloseable {
   private void settle(String queryId, Duration limit, long start, Exception failure) {
     MillraceException answer = ClickHouseFailure.of(settings, unwrapped(failure));
     if (ClickHouseFailure.number(answer) != 0) {
-      throw answer;
+      throw spelledOut(queryId, answer, failure);
     }
     Duration left = limit.plus(GRACE).minusNanos(System.nanoTime() - start);
     QueryEnd end = await(queryId, left.isNegative() ? Duration.ZERO : left);
@@ -287,6 +290,26 @@ public final class ClickHouse implements AutoCloseable {
               "%s; what became of query %s is not known: %s"
                   .formatted(answer.getMessage(), queryId, end.message()),
               failure);
+    }
+  }
+
+  /**
+   * Returns a failure with the server's own words. The client reads no error that is another
+   * library's, such as that of Postgres in {@code postgresql()}; the query log has it.
+   */
+  private MillraceException spelledOut(
+      String queryId, MillraceException answer, Exception failure) {
+    if (!answer.getMessage().contains(UNREADABLE)) {
+      return answer;
+    }
+    try {
+      QueryEnd end = await(queryId, GRACE);
+      return end.state() == QueryEnd.State.FAILED
+          ? ClickHouseFailure.of(settings, end.code(), end.message(), null, failure)
+          : answer;
+    } catch (MillraceException e) {
+      answer.addSuppressed(e);
+      return answer;
     }
   }
 
