@@ -17,12 +17,9 @@ import java.util.stream.IntStream;
 final class PullStatement {
   private static final String HIDDEN = "'***'";
 
-  /**
-   * NULL stays NULL whatever the user's profile says, and equal blocks are not taken for repeated
-   * ones.
-   */
+  /** NULL stays NULL, whatever the user's profile says. */
   private static final String SETTINGS =
-      "SETTINGS external_table_functions_use_nulls = 1, insert_null_as_default = 0, insert_deduplicate = 0";
+      "SETTINGS external_table_functions_use_nulls = 1, insert_null_as_default = 0";
 
   private final List<ColumnMapping> columns;
   private final Access access;

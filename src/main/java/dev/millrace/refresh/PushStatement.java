@@ -26,9 +26,9 @@ record PushStatement(List<ColumnMapping> columns) {
             ColumnMapping.ALIAS);
   }
 
-  /** Returns the INSERT that takes RowBinary. */
-  String insert(TargetTable target) {
-    return "INSERT INTO %s (%s) SETTINGS insert_deduplicate = 0, async_insert = 0 FORMAT RowBinary"
+  /** Returns where the rows go: what {@code ClickHouse.insert} puts behind INSERT INTO. */
+  String into(TargetTable target) {
+    return "%s (%s)"
         .formatted(
             target.sql(),
             columns.stream().map(ColumnMapping::targetSql).collect(Collectors.joining(", ")));

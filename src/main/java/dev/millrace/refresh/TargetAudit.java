@@ -1,9 +1,11 @@
 package dev.millrace.refresh;
 
+import dev.millrace.clickhouse.ClickHouse;
 import dev.millrace.clickhouse.ClickHouseType;
+import dev.millrace.clickhouse.Row;
 import dev.millrace.clickhouse.TargetTable;
+import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.Collectors;
 
 /** The figures of a ClickHouse table, equal to those of {@link SourceAudit} for equal rows. */
@@ -56,17 +58,22 @@ final class TargetAudit {
   }
 
   /**
-   * Returns the figures of the query's row.
+   * Reads the figures.
    *
-   * @param row its values
+   * @param limit how long it may take
+   * @throws dev.millrace.failure.MillraceException as {@link ClickHouse#query}
    */
-  AuditFigures figures(List<String> row) {
+  AuditFigures read(ClickHouse clickHouse, TargetTable table, Duration limit) {
+    return clickHouse.query(limit, sql(table), this::figures).get(0);
+  }
+
+  private AuditFigures figures(Row row) {
     return new AuditFigures(
-        row.get(0),
-        row.get(1),
-        row.get(2),
+        row.text(1),
+        row.text(2),
+        row.text(3),
         "",
-        Arrays.asList(row.get(3).split(",")),
-        plan.full() ? row.get(4) : null);
+        Arrays.asList(row.text(4).split(",")),
+        plan.full() ? row.text(5) : null);
   }
 }

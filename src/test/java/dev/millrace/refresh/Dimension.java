@@ -1,128 +1,126 @@
 package dev.millrace.refresh;
 
+import dev.millrace.clickhouse.ClickHouseIdentifiers;
 import dev.millrace.clickhouse.ClickHouseType;
 import dev.millrace.clickhouse.TargetTable;
 import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Postgres;
-import dev.millrace.postgres.Relation;
+import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.TableName;
-import dev.millrace.testing.TestPostgres;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Collectors;
+import java.util.Locale;
 
 /**
- * A table of a real Postgres and the one of a real ClickHouse that it goes to; the first column is
- * the key and the checksum.
+ * A table of a real Postgres and the one of a real ClickHouse that it goes to, column by column of
+ * the same names. The first column is the key and the checksum.
  */
 final class Dimension {
-  static final String DATABASE = "refresh_test";
-
-  private final String database;
   private final Postgres postgres;
+  private final PostgresSettings settings;
+  private final Warehouse warehouse;
   private final TableName source;
-  private final List<String> names;
   private final List<String> types;
   private final boolean takesQuery;
   private final SourceColumns columns;
 
+  /**
+   * Looks at a table that exists.
+   *
+   * @param types the target's type of each of its columns
+   */
   Dimension(
-      String database,
       Postgres postgres,
-      String table,
-      List<String> names,
+      PostgresSettings settings,
+      Warehouse warehouse,
+      TableName source,
       List<String> types,
       boolean takesQuery) {
-    this.database = database;
     this.postgres = postgres;
-    this.source = new TableName("public", table);
-    this.names = names;
+    this.settings = settings;
+    this.warehouse = warehouse;
+    this.source = source;
     this.types = types;
     this.takesQuery = takesQuery;
     this.columns =
         postgres.read(
-            connection -> {
-              Relation relation = new Catalogue().relation(connection, source);
-              return SourceColumns.of(connection, relation);
-            });
+            connection ->
+                SourceColumns.of(connection, new Catalogue().relation(connection, source)));
   }
 
-  static void createDatabase() {
-    Warehouse.execute("DROP DATABASE IF EXISTS " + DATABASE + " SYNC");
-    Warehouse.execute("CREATE DATABASE " + DATABASE + " ENGINE = Atomic");
-  }
-
-  TableName source() {
-    return source;
+  List<String> names() {
+    return columns.columns().stream().map(SourceColumn::name).toList();
   }
 
   List<ColumnMapping> mappings(Load load) {
-    List<SourceColumn> chosen =
-        names.stream()
-            .map(
-                name ->
-                    columns.columns().stream()
-                        .filter(column -> column.name().equals(name))
-                        .findFirst()
-                        .orElseThrow())
-            .toList();
     return ColumnMapping.all(
-        chosen,
+        columns.columns(),
         types.stream().map(ClickHouseType::parse).toList(),
-        new LoadConditions(
-            load, takesQuery, "UTC", columns.serverVersion(), columns.encoding()));
+        new LoadConditions(load, takesQuery, "UTC", columns.serverVersion(), columns.encoding()));
   }
 
-  AuditPlan plan(List<ColumnMapping> mappings, boolean full) {
-    return new AuditPlan(mappings, mappings.get(0), mappings.get(0), null, full);
+  private AuditPlan plan(Load load) {
+    List<ColumnMapping> mappings = mappings(load);
+    return new AuditPlan(mappings, mappings.get(0), mappings.get(0), null, true);
   }
 
   AuditFigures auditSource(Load load) {
-    AuditPlan plan = plan(mappings(load), true);
-    return postgres.read(connection -> new SourceAudit(plan, source, columns.encoding()).read(postgres, connection, () -> {}));
+    SourceAudit audit = new SourceAudit(plan(load), source, columns.encoding());
+    return postgres.read(connection -> audit.read(postgres, connection, () -> {}));
   }
 
   AuditFigures auditTarget(Load load) {
-    TargetAudit audit = new TargetAudit(plan(mappings(load), true));
-    return audit.figures(Warehouse.rows(audit.sql(target(load))).get(0));
+    return new TargetAudit(plan(load)).read(warehouse.client(), target(load), Warehouse.LIMIT);
+  }
+
+  /** Returns what differs between the source and what was loaded. */
+  List<String> differences(Load load) {
+    return Verdict.differences(names(), auditSource(load), auditTarget(load));
   }
 
   TargetTable target(Load load) {
-    return new TargetTable(DATABASE, source.table() + "_" + load.name().toLowerCase(java.util.Locale.ROOT));
+    return warehouse.table(source.table() + "_" + load.name().toLowerCase(Locale.ROOT));
   }
 
   /** Makes the target anew and loads it. */
   void load(Load load) {
-    TargetTable target = target(load);
-    List<String> list = new ArrayList<>();
-    for (int i = 0; i < names.size(); i++) {
-      list.add(dev.millrace.clickhouse.ClickHouseIdentifiers.quote(names.get(i)) + " " + types.get(i));
-    }
-    Warehouse.execute("DROP TABLE IF EXISTS " + target.sql() + " SYNC");
-    Warehouse.execute(
-        "CREATE TABLE %s (%s) ENGINE = MergeTree ORDER BY tuple() SETTINGS allow_suspicious_indices = 1"
-            .formatted(target.sql(), String.join(", ", list)));
+    create(load);
     switch (load) {
-      case PULL -> pull(target);
-      case PUSH -> push(target);
+      case PULL -> pull();
+      case PUSH -> push();
     }
   }
 
-  private void pull(TargetTable target) {
-    Warehouse.execute(
-        new PullStatement(mappings(Load.PULL), access(), source, takesQuery).text(target));
+  private void create(Load load) {
+    List<String> list = new ArrayList<>();
+    for (int i = 0; i < types.size(); i++) {
+      list.add(ClickHouseIdentifiers.quote(names().get(i)) + " " + types.get(i));
+    }
+    warehouse.execute("DROP TABLE IF EXISTS " + target(load).sql() + " SYNC");
+    warehouse.execute(
+        "CREATE TABLE %s (%s) ENGINE = MergeTree ORDER BY tuple()"
+            .formatted(target(load).sql(), String.join(", ", list)));
+  }
+
+  private void pull() {
+    PullStatement statement =
+        new PullStatement(mappings(Load.PULL), access(), source, takesQuery);
+    warehouse.execute(statement.text(target(Load.PULL)));
   }
 
   PullStatement.Access access() {
     return new PullStatement.Access.Direct(
-        "127.0.0.1:" + TestPostgres.server().getPort(), database, "postgres", null);
+        settings.host() + ":" + settings.port(),
+        settings.database(),
+        settings.user(),
+        settings.password());
   }
 
-  private void push(TargetTable target) {
+  private void push() {
     List<ColumnMapping> mappings = mappings(Load.PUSH);
     PushStatement statement = new PushStatement(mappings);
-    Warehouse.insert(
-        statement.insert(target),
+    warehouse.insert(
+        statement.into(target(Load.PUSH)),
         out ->
             postgres.read(
                 connection -> {
@@ -136,17 +134,13 @@ final class Dimension {
                 }));
   }
 
-  /** Returns the values of a column as ClickHouse shows them, by key. */
+  /** Returns the values of a column as ClickHouse shows them, by the first column. */
   List<String> shown(Load load, String name) {
-    String column = dev.millrace.clickhouse.ClickHouseIdentifiers.quote(name);
-    return Warehouse.rows(
-            "SELECT hex(ifNull(toString(%s), 'NULL')) FROM %s ORDER BY %s SETTINGS session_timezone = 'UTC'"
-                .formatted(
-                    column,
-                    target(load).sql(),
-                    dev.millrace.clickhouse.ClickHouseIdentifiers.quote(names.get(0))))
-        .stream()
-        .map(row -> new String(java.util.HexFormat.of().parseHex(row.get(0)), java.nio.charset.StandardCharsets.UTF_8))
-        .collect(Collectors.toList());
+    return warehouse.column(
+        "SELECT ifNull(toString(%s), 'NULL') FROM %s ORDER BY %s"
+            .formatted(
+                ClickHouseIdentifiers.quote(name),
+                target(load).sql(),
+                ClickHouseIdentifiers.quote(names().get(0))));
   }
 }

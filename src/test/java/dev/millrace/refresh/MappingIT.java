@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.TableName;
 import dev.millrace.testing.TestPostgres;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +16,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each pair of types, from a real Postgres to a real ClickHouse by both loads. */
@@ -24,6 +24,7 @@ class MappingIT {
 
   private static String database;
   private static Postgres postgres;
+  private static Warehouse warehouse;
 
   @BeforeAll
   static void connect() {
@@ -43,12 +44,13 @@ class MappingIT {
         ALTER DATABASE %s SET intervalstyle = 'iso_8601'"""
             .formatted(database, database, database, database, database));
     postgres = TestPostgres.connect(database);
-    Dimension.createDatabase();
+    warehouse = Warehouse.create();
   }
 
   @AfterAll
   static void close() {
     postgres.close();
+    warehouse.close();
   }
 
   /** A value as SQL of Postgres, and how ClickHouse shows what became of it. */
@@ -193,7 +195,12 @@ class MappingIT {
         "SET datestyle = 'ISO'; CREATE TABLE %s (id int8 NOT NULL, x %s); INSERT INTO %s VALUES %s"
             .formatted(name, source, name, String.join(", ", rows)));
     return new Dimension(
-        database, postgres, name, List.of("id", "x"), List.of("Int64", target), takesQuery);
+        postgres,
+        TestPostgres.settings(database),
+        warehouse,
+        new TableName("public", name),
+        List.of("Int64", target),
+        takesQuery);
   }
 
   @ParameterizedTest(name = "{0} to {1}")
@@ -220,9 +227,8 @@ class MappingIT {
 
   private static void assertArrived(Dimension dimension, Load load, List<Value> values) {
     AuditFigures source = dimension.auditSource(load);
-    AuditFigures target = dimension.auditTarget(load);
     assertThat(dimension.shown(load, "x")).as("%s", load).isEqualTo(values.stream().map(Value::shown).toList());
-    assertThat(Verdict.differences(List.of("id", "x"), source, target)).as("%s", load).isEmpty();
+    assertThat(dimension.differences(load)).as("%s", load).isEmpty();
     assertThat(source.hash()).isNotEqualTo("0");
     assertThat(source.rows()).isEqualTo(Integer.toString(values.size()));
   }
@@ -309,9 +315,7 @@ class MappingIT {
         .hasMessageContaining(message);
     for (Load load : Load.values()) {
       assertThatThrownBy(() -> dimension.load(load)).as("%s", load).isInstanceOf(RuntimeException.class);
-      assertThat(Warehouse.rows("SELECT count() FROM " + dimension.target(load).sql()))
-          .as("%s", load)
-          .isEqualTo(List.of(List.of("0")));
+      assertThat(warehouse.count(dimension.target(load))).as("%s", load).isZero();
     }
   }
 

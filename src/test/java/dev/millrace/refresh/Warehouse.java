@@ -1,53 +1,82 @@
 package dev.millrace.refresh;
 
-import java.io.IOException;
-import java.io.OutputStream;
-import java.io.UncheckedIOException;
-import java.net.HttpURLConnection;
-import java.net.URI;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import dev.millrace.clickhouse.ClickHouse;
+import dev.millrace.clickhouse.ClickHouseSettings;
+import dev.millrace.clickhouse.TargetTable;
+import dev.millrace.dev.ClickHouseServer;
+import dev.millrace.testing.TestStack;
+import java.time.Duration;
 import java.util.List;
+import java.util.UUID;
 
-/** Placeholder: a real ClickHouse over HTTP. */
-final class Warehouse {
-  private static final String URL = System.getProperty("millrace.clickhouse", "http://127.0.0.1:18123");
+/** A database of its own on the real ClickHouse of the tests; for one thread. */
+final class Warehouse implements AutoCloseable {
+  static final Duration LIMIT = Duration.ofMinutes(5);
 
-  private Warehouse() {}
+  private final ClickHouse client;
+  private final String database = "refresh_" + UUID.randomUUID().toString().substring(0, 8);
 
-  interface Body {
-    void write(OutputStream out) throws IOException;
+  private Warehouse(ClickHouse client) {
+    this.client = client;
   }
 
-  static void execute(String sql) {
-    send("", out -> out.write(sql.getBytes(StandardCharsets.UTF_8)));
+  /** Makes the database; where no ClickHouse can be had the test is skipped. */
+  static Warehouse create() {
+    ClickHouseServer server = TestStack.clickHouse();
+    return create(
+        server.host(), server.httpPort(), server.adminUser(), server.adminPassword());
   }
 
-  static List<List<String>> rows(String sql) {
-    String text = send("", out -> out.write((sql + "\nFORMAT TSVRaw").getBytes(StandardCharsets.UTF_8)));
-    return text.lines().map(line -> Arrays.asList(line.split("\t", -1))).toList();
+  static Warehouse create(String host, int port, String user, String password) {
+    Warehouse warehouse =
+        new Warehouse(
+            new ClickHouse(
+                new ClickHouseSettings(
+                    "warehouse",
+                    host,
+                    port,
+                    false,
+                    user,
+                    password,
+                    Duration.ofSeconds(5),
+                    LIMIT,
+                    LIMIT)));
+    warehouse.execute("CREATE DATABASE %s ENGINE = Atomic".formatted(warehouse.database));
+    return warehouse;
   }
 
-  static void insert(String sql, Body body) {
-    send(sql, body);
+  ClickHouse client() {
+    return client;
   }
 
-  private static String send(String query, Body body) {
-    try {
-      HttpURLConnection c = (HttpURLConnection) URI.create(URL + "/?query=" + URLEncoder.encode(query, StandardCharsets.UTF_8)).toURL().openConnection();
-      c.setRequestMethod("POST");
-      c.setDoOutput(true);
-      c.setChunkedStreamingMode(1 << 18);
-      try (OutputStream out = c.getOutputStream()) {
-        body.write(out);
-      }
-      if (c.getResponseCode() != 200) {
-        throw new IllegalStateException(new String(c.getErrorStream().readAllBytes(), StandardCharsets.UTF_8));
-      }
-      return new String(c.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  TargetTable table(String name) {
+    return new TargetTable(database, name);
+  }
+
+  void execute(String sql) {
+    client.execute(sql, id(), LIMIT);
+  }
+
+  void insert(String into, ClickHouse.Body body) {
+    client.insert(into, id(), LIMIT, body);
+  }
+
+  /** Returns the first column as text, row by row. */
+  List<String> column(String sql) {
+    return client.query(sql, row -> row.text(1));
+  }
+
+  long count(TargetTable table) {
+    return client.query("SELECT count() FROM " + table.sql(), row -> row.number(1)).get(0);
+  }
+
+  private static String id() {
+    return "test-" + UUID.randomUUID();
+  }
+
+  @Override
+  public void close() {
+    execute("DROP DATABASE " + database);
+    client.close();
   }
 }
