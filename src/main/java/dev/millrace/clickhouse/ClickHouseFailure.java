@@ -72,7 +72,7 @@ final class ClickHouseFailure {
       Pattern.compile("(?s)^Code: \\d+\\. (?:DB::)?(?:Exception: )?(.*?)(?: \\(queryId= ?.*\\))?\\s*$");
   private static final Pattern VERSION = Pattern.compile(" \\(version [^)]*\\)");
   private static final Pattern GRANT =
-      Pattern.compile("necessary to have the grant (.+?)(?: \\(ACCESS_DENIED\\)|$)");
+      Pattern.compile("necessary to have the grant (.+?)\\.?(?: \\(ACCESS_DENIED\\)|$)");
 
   private ClickHouseFailure() {}
 

@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.testing.Await;
-import dev.millrace.testing.TestClickHouse;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -22,41 +21,37 @@ import org.junit.jupiter.api.Test;
 class ClickHouseIT {
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
+  private static TestDatabase database;
   private static ClickHouse clickhouse;
   private static TargetTable numbers;
 
   @BeforeAll
   static void makeTable() {
-    clickhouse = TestClickHouse.client();
-    numbers = TestDatabase.create(clickhouse).sibling("numbers");
-    clickhouse.execute(
-        "CREATE TABLE %s (n UInt64) ENGINE = MergeTree ORDER BY tuple()".formatted(numbers.sql()),
-        id(),
-        MINUTE);
+    database = TestDatabase.create();
+    clickhouse = database.clickhouse();
+    numbers = database.create("numbers", "n UInt64");
   }
 
   @AfterAll
   static void dropDatabase() {
-    TestDatabase.drop(clickhouse, numbers);
-    clickhouse.close();
+    database.close();
   }
 
   private static String id() {
-    return "test-" + UUID.randomUUID();
+    return TestDatabase.id();
   }
 
+  /** Makes a table that takes equal blocks for repeated ones where it is let. */
   private static TargetTable table(String columns) {
-    TargetTable made = numbers.sibling("t_" + UUID.randomUUID().toString().substring(0, 8));
-    clickhouse.execute(
+    TargetTable made = database.table("t_" + TestDatabase.token());
+    database.run(
         "CREATE TABLE %s (%s) ENGINE = MergeTree ORDER BY tuple() SETTINGS non_replicated_deduplication_window = 100"
-            .formatted(made.sql(), columns),
-        id(),
-        MINUTE);
+            .formatted(made.sql(), columns));
     return made;
   }
 
   private static long count(TargetTable table) {
-    return clickhouse.query("SELECT count() FROM " + table.sql(), row -> row.number(1)).get(0);
+    return database.count(table);
   }
 
   @Test
@@ -96,7 +91,7 @@ class ClickHouseIT {
     TargetTable table = table("n UInt64");
     String queryId = id();
     try (ClickHouse impatient =
-        new ClickHouse(TestClickHouse.settings().withSocketTimeout(Duration.ofSeconds(2)))) {
+        new ClickHouse(TestDatabase.settings().withSocketTimeout(Duration.ofSeconds(2)))) {
       long start = System.nanoTime();
 
       impatient.execute(
@@ -125,7 +120,7 @@ class ClickHouseIT {
   @Test
   void aStatementThatFailsAfterItsAnswerWasLostFailsWithTheServersReason() {
     try (ClickHouse impatient =
-        new ClickHouse(TestClickHouse.settings().withSocketTimeout(Duration.ofSeconds(1)))) {
+        new ClickHouse(TestDatabase.settings().withSocketTimeout(Duration.ofSeconds(1)))) {
       assertThatThrownBy(
               () ->
                   impatient.execute(
@@ -337,7 +332,7 @@ class ClickHouseIT {
     TargetTable table = table("n UInt64");
     AtomicInteger bodies = new AtomicInteger();
     try (ClickHouse impatient =
-        new ClickHouse(TestClickHouse.settings().withSocketTimeout(Duration.ofSeconds(2)))) {
+        new ClickHouse(TestDatabase.settings().withSocketTimeout(Duration.ofSeconds(2)))) {
       impatient.insert(
           table.sql() + " SELECT n + sleepEachRow(0.2) FROM input('n UInt64')",
           id(),
@@ -362,7 +357,7 @@ class ClickHouseIT {
     try (ServerSocket free = new ServerSocket(0)) {
       port = free.getLocalPort();
     }
-    ClickHouseSettings here = TestClickHouse.settings();
+    ClickHouseSettings here = TestDatabase.settings();
     try (ClickHouse nobody =
         new ClickHouse(
             new ClickHouseSettings(
@@ -387,7 +382,7 @@ class ClickHouseIT {
 
   @Test
   void aWrongPasswordIsRefusedAndNotShown() {
-    ClickHouseSettings here = TestClickHouse.settings();
+    ClickHouseSettings here = TestDatabase.settings();
     try (ClickHouse refused =
         new ClickHouse(
             new ClickHouseSettings(
