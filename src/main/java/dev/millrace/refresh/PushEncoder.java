@@ -191,6 +191,11 @@ final class PushEncoder implements CopyOut.Rows {
     }
   }
 
+  /** Returns the number of rows so far. */
+  long rows() {
+    return rows;
+  }
+
   /**
    * Sends what is left.
    *

@@ -39,9 +39,15 @@ record SourceColumns(List<SourceColumn> columns, int serverVersion, String encod
           WHEN base.typtype = 'd' THEN base.typbasetype
           WHEN base.typcategory = 'A' AND base.typelem <> 0
             AND base.oid NOT IN ('oidvector'::regtype, 'int2vector'::regtype) THEN base.typelem END)
-      SELECT a.attname, a.attnotnull, format_type(a.atttypid, a.atttypmod) AS declared,
+      SELECT a.attname,
+             a.attnotnull AND c.relkind <> 'f' AND NOT EXISTS (
+               SELECT FROM pg_constraint k
+               WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated
+                 AND a.attnum = ANY (k.conkey)) AS filled,
+             format_type(a.atttypid, a.atttypmod) AS declared,
              base.depth, format_type(base.oid, base.modifier) AS type, base.typtype = 'e' AS label
       FROM pg_attribute a JOIN base ON base.attnum = a.attnum AND base.typtype <> 'd'
+        JOIN pg_class c ON c.oid = a.attrelid
       WHERE a.attrelid = ?
       ORDER BY a.attnum, base.depth""";
 
@@ -78,7 +84,7 @@ record SourceColumns(List<SourceColumn> columns, int serverVersion, String encod
         row.getString("attname"),
         row.getString("declared"),
         PostgresType.scalar(row.getString("type"), row.getBoolean("label")),
-        !row.getBoolean("attnotnull"));
+        !row.getBoolean("filled"));
   }
 
   /** An element's row comes after its array's; an array of arrays (by a domain) wraps twice. */

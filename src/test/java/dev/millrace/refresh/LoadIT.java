@@ -188,6 +188,19 @@ class LoadIT {
   }
 
   @Test
+  void aNotNullThatNobodyHasCheckedIsNotBelieved() {
+    Dimension dimension =
+        table(
+            List.of("Int64", "Nullable(Int64)"),
+            "CREATE TABLE %s (id int8 NOT NULL, x int8)",
+            "INSERT INTO %s VALUES (1, NULL)",
+            "ALTER TABLE %s ADD CONSTRAINT %s_x NOT NULL x NOT VALID");
+    dimension.load(Load.PUSH);
+    assertThat(dimension.auditSource(Load.PUSH).nulls()).containsExactly("0", "1");
+    assertThat(dimension.differences(Load.PUSH)).isEmpty();
+  }
+
+  @Test
   void allThatDoesNotFitIsToldAtOnce() {
     Dimension dimension =
         table(
