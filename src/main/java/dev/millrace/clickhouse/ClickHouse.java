@@ -126,8 +126,7 @@ public final class ClickHouse implements AutoCloseable {
    * @param limit that the server holds
    * @see #query(String, Row.Reader, Object...)
    */
-  public <T> List<T> query(
-      Duration limit, String sql, Row.Reader<T> reader, Object... parameters) {
+  public <T> List<T> query(Duration limit, String sql, Row.Reader<T> reader, Object... parameters) {
     QuerySettings query =
         new QuerySettings()
             .setFormat(ClickHouseFormat.RowBinaryWithNamesAndTypes)
@@ -272,8 +271,7 @@ public final class ClickHouse implements AutoCloseable {
     QueryEnd end = await(queryId, left.isNegative() ? Duration.ZERO : left);
     switch (end.state()) {
       case FINISHED -> {}
-      case FAILED ->
-          throw ClickHouseFailure.of(settings, end.code(), end.message(), null, failure);
+      case FAILED -> throw ClickHouseFailure.of(settings, end.code(), end.message(), null, failure);
       case RUNNING ->
           throw new MillraceException(
               ErrorCode.TIMEOUT,

@@ -19,8 +19,8 @@ import java.util.function.Consumer;
  * an attempt that froze and wakes up late meets names that are gone. An operation may be tried
  * again, with a new token, after any failure. Nothing here ever drops a table under the live name.
  *
- * <p>All throw a {@link MillraceException} as {@link ClickHouse#execute}; {@code
- * ATTEMPT_OVERTAKEN} when another attempt was at it. Thread-safe.
+ * <p>All throw a {@link MillraceException} as {@link ClickHouse#execute}; {@code ATTEMPT_OVERTAKEN}
+ * when another attempt was at it. Thread-safe.
  */
 public final class ShadowTables {
   private final ClickHouse clickhouse;
@@ -120,7 +120,8 @@ public final class ShadowTables {
    * @return what stays for now
    */
   public List<Pending> discardLoads(String token) {
-    endAll(clickhouse.runningWhere("user = currentUser() AND startsWith(query_id, ?)", ofRun("load")));
+    endAll(
+        clickhouse.runningWhere("user = currentUser() AND startsWith(query_id, ?)", ofRun("load")));
     List<Pending> pending = new ArrayList<>();
     AttemptStatements attempt = attempt("discard", token);
     for (String name : tables().keySet()) {
@@ -353,7 +354,8 @@ public final class ShadowTables {
 
   private List<RunningQuery> loadsOf(String token) {
     return clickhouse.runningWhere(
-        AttemptStatements.ofStep("load") + " AND position(query_id, ?) > 0", "-load-" + token + "-");
+        AttemptStatements.ofStep("load") + " AND position(query_id, ?) > 0",
+        "-load-" + token + "-");
   }
 
   private String ofRun(String step) {

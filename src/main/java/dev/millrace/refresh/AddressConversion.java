@@ -72,9 +72,7 @@ record AddressConversion(boolean wide) implements Conversion {
 
   @Override
   public String targetText(String value) {
-    return wide
-        ? "lower(hex(%s))".formatted(value)
-        : "toString(toUInt32(%s))".formatted(value);
+    return wide ? "lower(hex(%s))".formatted(value) : "toString(toUInt32(%s))".formatted(value);
   }
 
   @Override

@@ -71,8 +71,7 @@ record ArrayConversion(Conversion element, String elementType, boolean nullable,
 
   /** Dimensions, whether there are NULLs, the elements' type; per dimension its size and start. */
   private static void encode(
-      ValueEncoder item, boolean nulls, byte[] data, int place, RowBinary row)
-      throws IOException {
+      ValueEncoder item, boolean nulls, byte[] data, int place, RowBinary row) throws IOException {
     int dimensions = (int) ValueEncoder.INT_BE.get(data, place);
     if (dimensions == 0) {
       row.length(0);

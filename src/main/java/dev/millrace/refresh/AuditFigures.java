@@ -8,8 +8,8 @@ import java.util.Objects;
  *
  * @param rows number of rows
  * @param distinct number of different keys
- * @param sum of the checksum column, with all fraction digits that the target declares; {@code 0}, or
- *     {@code 0.00}, without rows
+ * @param sum of the checksum column, with all fraction digits that the target declares; {@code 0},
+ *     or {@code 0.00}, without rows
  * @param newest the greatest value of the source's updated column; empty where there is none, or
  *     where it was not asked for
  * @param nulls number of NULLs in each copied column, in their order

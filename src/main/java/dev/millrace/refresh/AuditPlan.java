@@ -35,8 +35,19 @@ record AuditPlan(
     PostgresType type = key.source().type();
     boolean good =
         switch (type.kind()) {
-          case INT2, INT4, INT8, NUMERIC, BOOLEAN, PADDED_TEXT, LABEL, BYTES, UUID, DATE, TIMESTAMP,
-              TIMESTAMP_WITH_ZONE, ADDRESS ->
+          case INT2,
+              INT4,
+              INT8,
+              NUMERIC,
+              BOOLEAN,
+              PADDED_TEXT,
+              LABEL,
+              BYTES,
+              UUID,
+              DATE,
+              TIMESTAMP,
+              TIMESTAMP_WITH_ZONE,
+              ADDRESS ->
               true;
           case TEXT -> !type.text().equals("json");
           case FLOAT4, FLOAT8, ARRAY, STABLE_FORM, SESSION_FORM -> false;
@@ -78,8 +89,18 @@ record AuditPlan(
     boolean good =
         switch (updated.type().kind()) {
           case INT2, INT4, INT8, NUMERIC, DATE, TIMESTAMP, TIMESTAMP_WITH_ZONE -> true;
-          case FLOAT4, FLOAT8, BOOLEAN, TEXT, PADDED_TEXT, LABEL, BYTES, UUID, ADDRESS, ARRAY,
-              STABLE_FORM, SESSION_FORM ->
+          case FLOAT4,
+              FLOAT8,
+              BOOLEAN,
+              TEXT,
+              PADDED_TEXT,
+              LABEL,
+              BYTES,
+              UUID,
+              ADDRESS,
+              ARRAY,
+              STABLE_FORM,
+              SESSION_FORM ->
               false;
         };
     if (!good) {

@@ -27,8 +27,8 @@ record ColumnChoice(List<String> requested, String key, String checksum, String 
    * @param source names of the Postgres table's columns
    * @param target the ClickHouse table's columns
    * @throws MillraceException with {@code COLUMN_MISSING} when a named column is missing on a side,
-   *     with {@code COLUMN_MISMATCH} when the tables don't fit otherwise, with {@code BAD_INPUT} when
-   *     a name is there twice
+   *     with {@code COLUMN_MISMATCH} when the tables don't fit otherwise, with {@code BAD_INPUT}
+   *     when a name is there twice
    */
   List<String> from(List<String> source, List<TargetColumn> target) {
     List<String> columns = requested == null ? shared(source, target) : named(source, target);

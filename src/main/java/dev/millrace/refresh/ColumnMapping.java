@@ -102,9 +102,9 @@ record ColumnMapping(SourceColumn source, ClickHouseType type, Conversion conver
   }
 
   /**
-   * Returns the expression that ClickHouse makes of what Postgres sent for {@link #pullSelect}, or of
-   * the column itself where {@code postgresql()} takes no query. NULL is an error when the target is
-   * not Nullable.
+   * Returns the expression that ClickHouse makes of what Postgres sent for {@link #pullSelect}, or
+   * of the column itself where {@code postgresql()} takes no query. NULL is an error when the
+   * target is not Nullable.
    *
    * @param carried the name, as SQL of ClickHouse, under which it arrives
    */

@@ -31,8 +31,8 @@ interface Conversion {
   }
 
   /**
-   * Returns ClickHouse SQL that makes the target's value of what {@link #pull} sent; NULL is an error
-   * when the type is not Nullable.
+   * Returns ClickHouse SQL that makes the target's value of what {@link #pull} sent; NULL is an
+   * error when the type is not Nullable.
    *
    * @param carried an expression of type {@code Nullable(carrier)}
    * @param type the whole type of the target
@@ -40,7 +40,8 @@ interface Conversion {
   String insert(String carried, String type);
 
   /**
-   * Returns whether {@code postgresql()} gives the column itself in that form too, without our query.
+   * Returns whether {@code postgresql()} gives the column itself in that form too, without our
+   * query.
    */
   default boolean isNative() {
     return false;
@@ -60,9 +61,9 @@ interface Conversion {
   ValueEncoder encoder();
 
   /**
-   * Returns Postgres SQL for the canonical text of a value: the same text as {@link #targetText}, and
-   * none of it ends inside another one's. A value without a place in the target gives any other text,
-   * no error.
+   * Returns Postgres SQL for the canonical text of a value: the same text as {@link #targetText},
+   * and none of it ends inside another one's. A value without a place in the target gives any other
+   * text, no error.
    */
   String sourceText(String value);
 

@@ -41,8 +41,7 @@ final class Conversions {
       case IPV6 -> only(source, target, PostgresType.Kind.ADDRESS, new AddressConversion(true));
       case ARRAY -> array(source, target);
       case OTHER ->
-          throw new UnsupportedPairException(
-              "this target type is not supported" + instead(source));
+          throw new UnsupportedPairException("this target type is not supported" + instead(source));
     };
   }
 
@@ -99,8 +98,20 @@ final class Conversions {
         }
         yield new BooleanConversion();
       }
-      case FLOAT4, FLOAT8, TEXT, PADDED_TEXT, LABEL, BYTES, UUID, DATE, TIMESTAMP,
-          TIMESTAMP_WITH_ZONE, ADDRESS, ARRAY, STABLE_FORM, SESSION_FORM ->
+      case FLOAT4,
+          FLOAT8,
+          TEXT,
+          PADDED_TEXT,
+          LABEL,
+          BYTES,
+          UUID,
+          DATE,
+          TIMESTAMP,
+          TIMESTAMP_WITH_ZONE,
+          ADDRESS,
+          ARRAY,
+          STABLE_FORM,
+          SESSION_FORM ->
           throw noSense(source, target);
     };
   }
@@ -147,8 +158,19 @@ final class Conversions {
       case FLOAT4, FLOAT8 ->
           throw new UnsupportedPairException(
               "values would be rounded in %s%s".formatted(target.text(), instead(source)));
-      case BOOLEAN, TEXT, PADDED_TEXT, LABEL, BYTES, UUID, DATE, TIMESTAMP, TIMESTAMP_WITH_ZONE,
-          ADDRESS, ARRAY, STABLE_FORM, SESSION_FORM ->
+      case BOOLEAN,
+          TEXT,
+          PADDED_TEXT,
+          LABEL,
+          BYTES,
+          UUID,
+          DATE,
+          TIMESTAMP,
+          TIMESTAMP_WITH_ZONE,
+          ADDRESS,
+          ARRAY,
+          STABLE_FORM,
+          SESSION_FORM ->
           throw noSense(source, target);
     };
   }
@@ -168,7 +190,16 @@ final class Conversions {
 
   private static boolean dependsOnSession(PostgresType source) {
     return switch (source.kind()) {
-      case INT2, INT4, INT8, NUMERIC, BOOLEAN, TEXT, PADDED_TEXT, LABEL, UUID, ADDRESS,
+      case INT2,
+          INT4,
+          INT8,
+          NUMERIC,
+          BOOLEAN,
+          TEXT,
+          PADDED_TEXT,
+          LABEL,
+          UUID,
+          ADDRESS,
           STABLE_FORM ->
           false;
       case FLOAT4, FLOAT8, BYTES, DATE, TIMESTAMP, TIMESTAMP_WITH_ZONE, SESSION_FORM -> true;
@@ -191,8 +222,22 @@ final class Conversions {
         yield new EnumConversion(
             source.kind(), target.names(), target.values(), bytes, conditions.isUnicode());
       }
-      case INT2, INT4, INT8, NUMERIC, FLOAT4, FLOAT8, BOOLEAN, BYTES, UUID, DATE, TIMESTAMP,
-          TIMESTAMP_WITH_ZONE, ADDRESS, ARRAY, STABLE_FORM, SESSION_FORM ->
+      case INT2,
+          INT4,
+          INT8,
+          NUMERIC,
+          FLOAT4,
+          FLOAT8,
+          BOOLEAN,
+          BYTES,
+          UUID,
+          DATE,
+          TIMESTAMP,
+          TIMESTAMP_WITH_ZONE,
+          ADDRESS,
+          ARRAY,
+          STABLE_FORM,
+          SESSION_FORM ->
           throw noSense(source, target);
     };
   }
@@ -210,19 +255,16 @@ final class Conversions {
       throw new UnsupportedPairException(
           "the column shows times of %s%s, so a wall clock without a zone would be shown shifted; declare it with 'UTC'%s (AT TIME ZONE '%s')"
               .formatted(
-                  zone,
-                  target.timezone() == null ? ", ClickHouse's own zone" : "",
-                  VIEW,
-                  zone));
+                  zone, target.timezone() == null ? ", ClickHouse's own zone" : "", VIEW, zone));
     }
-    return new TimestampConversion(
-        false, source.precision(), digits, conditions.postgresVersion());
+    return new TimestampConversion(false, source.precision(), digits, conditions.postgresVersion());
   }
 
   private static boolean isUtc(String zone) {
     try {
       var rules = ZoneId.of(zone).getRules();
-      return rules.isFixedOffset() && rules.getOffset(java.time.Instant.EPOCH).equals(ZoneOffset.UTC);
+      return rules.isFixedOffset()
+          && rules.getOffset(java.time.Instant.EPOCH).equals(ZoneOffset.UTC);
     } catch (DateTimeException e) {
       return false;
     }

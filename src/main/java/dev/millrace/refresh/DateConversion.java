@@ -78,7 +78,8 @@ record DateConversion(boolean wide) implements Conversion {
 
   @Override
   public String sourceText(String value) {
-    return "CASE WHEN %s THEN %s::text ELSE %s::text END".formatted(fits(value), days(value), value);
+    return "CASE WHEN %s THEN %s::text ELSE %s::text END"
+        .formatted(fits(value), days(value), value);
   }
 
   @Override

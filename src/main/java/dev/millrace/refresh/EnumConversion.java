@@ -15,11 +15,7 @@ import java.util.stream.Collectors;
  * @param unicode whether the database's encoding is UTF8
  */
 record EnumConversion(
-    PostgresType.Kind source,
-    List<String> names,
-    List<Integer> values,
-    int bytes,
-    boolean unicode)
+    PostgresType.Kind source, List<String> names, List<Integer> values, int bytes, boolean unicode)
     implements Conversion {
 
   private String text(String value) {

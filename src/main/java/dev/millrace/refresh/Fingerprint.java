@@ -12,8 +12,7 @@ record Fingerprint(String source, String live) {
   /** Returns the fingerprint of what was audited. */
   static Fingerprint of(AuditFigures source, AuditFigures live) {
     return new Fingerprint(
-        withHash(triple(source) + "|" + source.newest(), source),
-        withHash(triple(live), live));
+        withHash(triple(source) + "|" + source.newest(), source), withHash(triple(live), live));
   }
 
   /** Returns {@code rows|distinct|sum}. */

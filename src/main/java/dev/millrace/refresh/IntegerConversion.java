@@ -37,9 +37,12 @@ record IntegerConversion(IntegerRange source, IntegerRange target) implements Co
   public ValueEncoder encoder() {
     int wire = source.bytes();
     int bytes = target.bytes();
-    long least = target.contains(source) ? Long.MIN_VALUE : target.least().max(source.least()).longValue();
+    long least =
+        target.contains(source) ? Long.MIN_VALUE : target.least().max(source.least()).longValue();
     long greatest =
-        target.contains(source) ? Long.MAX_VALUE : target.greatest().min(source.greatest()).longValue();
+        target.contains(source)
+            ? Long.MAX_VALUE
+            : target.greatest().min(source.greatest()).longValue();
     String type = target.type();
     return (data, place, length, row) -> {
       long value = read(data, place, length, wire);
@@ -59,8 +62,7 @@ record IntegerConversion(IntegerRange source, IntegerRange target) implements Co
     };
   }
 
-  private static void write(RowBinary row, long value, int bytes)
-      throws IOException {
+  private static void write(RowBinary row, long value, int bytes) throws IOException {
     switch (bytes) {
       case Byte.BYTES -> row.int8((int) value);
       case Short.BYTES -> row.int16((int) value);

@@ -109,7 +109,8 @@ record NumericConversion(PostgresType source, IntegerRange integer, DecimalDigit
     return switch (decimal.bytes()) {
       case Integer.BYTES ->
           (data, place, length, row) -> row.int32((int) decoder.decode(data, place, length));
-      case Long.BYTES -> (data, place, length, row) -> row.int64(decoder.decode(data, place, length));
+      case Long.BYTES ->
+          (data, place, length, row) -> row.int64(decoder.decode(data, place, length));
       default -> {
         int bytes = decimal.bytes();
         yield (data, place, length, row) -> {
@@ -143,12 +144,13 @@ record NumericConversion(PostgresType source, IntegerRange integer, DecimalDigit
 
   private boolean fits(WideInteger magnitude, boolean negative) {
     if (!integer.signed()) {
-      return magnitude.isZeroFrom(integer.bits()) && !(negative && !magnitude.isZeroBelow(integer.bits()));
+      return magnitude.isZeroFrom(integer.bits())
+          && !(negative && !magnitude.isZeroBelow(integer.bits()));
     }
     int bits = integer.bits() - 1;
     // The least of a signed type is a power of two.
     return magnitude.isZeroFrom(bits)
-        || negative && magnitude.isZeroFrom(bits + 1) && magnitude.isZeroBelow(bits);
+        || (negative && magnitude.isZeroFrom(bits + 1) && magnitude.isZeroBelow(bits));
   }
 
   @Override

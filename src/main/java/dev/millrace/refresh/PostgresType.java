@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
  *
  * @param kind what the values are
  * @param text the type as {@code format_type} shows it
- * @param precision digits of a {@code numeric}, 0 for one without; fraction digits of a timestamp, 0
- *     to 6; 0 for others
+ * @param precision digits of a {@code numeric}, 0 for one without; fraction digits of a timestamp,
+ *     0 to 6; 0 for others
  * @param scale fraction digits of a {@code numeric}, which may be negative; 0 for others
  * @param element the type of an array's elements; null for others
  */
@@ -104,8 +104,7 @@ record PostgresType(Kind kind, String text, int precision, int scale, PostgresTy
     }
     Matcher timestamp = TIMESTAMP.matcher(text);
     if (timestamp.matches()) {
-      Kind kind =
-          timestamp.group(2).equals("with") ? Kind.TIMESTAMP_WITH_ZONE : Kind.TIMESTAMP;
+      Kind kind = timestamp.group(2).equals("with") ? Kind.TIMESTAMP_WITH_ZONE : Kind.TIMESTAMP;
       String digits = timestamp.group(1);
       return new PostgresType(
           kind, text, digits == null ? MICROSECONDS : Integer.parseInt(digits), 0, null);

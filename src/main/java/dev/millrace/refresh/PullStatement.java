@@ -37,8 +37,7 @@ final class PullStatement {
      * @param user the role
      * @param password its password, or null for none; a secret
      */
-    record Direct(String address, String database, String user, String password)
-        implements Access {
+    record Direct(String address, String database, String user, String password) implements Access {
       public Direct {
         Objects.requireNonNull(address, "address");
         Objects.requireNonNull(database, "database");
@@ -66,11 +65,10 @@ final class PullStatement {
    * @param columns what is copied
    * @param access how ClickHouse reaches Postgres
    * @param source the table in Postgres
-   * @param takesQuery whether {@code postgresql()} takes our own SELECT, as {@link #probe} finds out;
-   *     otherwise it reads the table as it likes
+   * @param takesQuery whether {@code postgresql()} takes our own SELECT, as {@link #probe} finds
+   *     out; otherwise it reads the table as it likes
    */
-  PullStatement(
-      List<ColumnMapping> columns, Access access, TableName source, boolean takesQuery) {
+  PullStatement(List<ColumnMapping> columns, Access access, TableName source, boolean takesQuery) {
     this.columns = List.copyOf(columns);
     this.access = access;
     this.source = source;
@@ -82,7 +80,9 @@ final class PullStatement {
     return "DESCRIBE TABLE " + function(access, "SELECT 1 AS one", password(access));
   }
 
-  /** Returns the SELECT that ClickHouse sends to Postgres; its columns are {@code c0}, {@code c1}, … */
+  /**
+   * Returns the SELECT that ClickHouse sends to Postgres; its columns are {@code c0}, {@code c1}, …
+   */
   String select() {
     return "SELECT %s FROM %s AS %s"
         .formatted(
@@ -108,8 +108,7 @@ final class PullStatement {
   }
 
   private String text(TargetTable target, String password) {
-    String names =
-        columns.stream().map(ColumnMapping::targetSql).collect(Collectors.joining(", "));
+    String names = columns.stream().map(ColumnMapping::targetSql).collect(Collectors.joining(", "));
     String values =
         IntStream.range(0, columns.size())
             .mapToObj(i -> columns.get(i).pullInsert(carried(i)))

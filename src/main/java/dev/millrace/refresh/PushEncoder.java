@@ -67,8 +67,8 @@ final class PushEncoder implements CopyOut.Rows {
   /**
    * Takes the next bytes of the stream, header and trailer included, cut at any position.
    *
-   * @throws MillraceException with {@code VALUE_OUT_OF_RANGE} that names column and key, when a value
-   *     has no place in the target
+   * @throws MillraceException with {@code VALUE_OUT_OF_RANGE} that names column and key, when a
+   *     value has no place in the target
    * @throws UncheckedIOException when the rows can't be sent
    */
   @Override
@@ -257,8 +257,17 @@ final class PushEncoder implements CopyOut.Rows {
               "\\x"
                   + HexFormat.of()
                       .formatHex(window, position, position + Math.min(length, SHOWN_BYTES));
-          case NUMERIC, FLOAT4, FLOAT8, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_WITH_ZONE, ADDRESS,
-              ARRAY, STABLE_FORM, SESSION_FORM ->
+          case NUMERIC,
+              FLOAT4,
+              FLOAT8,
+              BOOLEAN,
+              DATE,
+              TIMESTAMP,
+              TIMESTAMP_WITH_ZONE,
+              ADDRESS,
+              ARRAY,
+              STABLE_FORM,
+              SESSION_FORM ->
               null;
         };
     return shown == null ? number() : "with \"%s\" = %s".formatted(mapping.name(), shown);

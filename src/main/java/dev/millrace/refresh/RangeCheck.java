@@ -35,7 +35,11 @@ record RangeCheck(
   /** All values for which a condition holds are wrong. */
   static RangeCheck none(UnaryOperator<String> condition, String complaint) {
     return new RangeCheck(
-        "max", UnaryOperator.identity(), condition, greatest -> greatest + " IS NOT NULL", complaint);
+        "max",
+        UnaryOperator.identity(),
+        condition,
+        greatest -> greatest + " IS NOT NULL",
+        complaint);
   }
 
   /** Returns the aggregate: the offending value as text, NULL when there is none. */

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 
 /**
  * The figures of the Postgres table, in one scan, with the look for values that the target can't
- * hold. The hash is a query of its own: beside {@code count(DISTINCT)} Postgres would not compute it
- * in parallel. Thread-safe.
+ * hold. The hash is a query of its own: beside {@code count(DISTINCT)} Postgres would not compute
+ * it in parallel. Thread-safe.
  */
 final class SourceAudit {
   /** A function takes up to 100 arguments, and each column needs two. */
@@ -46,7 +46,10 @@ final class SourceAudit {
         .toList();
   }
 
-  /** Returns the query of all figures but the hash: text, and arrays of NULLs and of offending values. */
+  /**
+   * Returns the query of all figures but the hash: text, and arrays of NULLs and of offending
+   * values.
+   */
   String sql() {
     String key = plan.key().sourceSql();
     List<String> items = new ArrayList<>();
@@ -54,10 +57,14 @@ final class SourceAudit {
     items.add("count(DISTINCT %s)::text".formatted(key));
     items.add(sum());
     items.add(newest());
-    items.add(plan.key().source().nullable() ? "(count(*) - count(%s))::text".formatted(key) : "'0'");
+    items.add(
+        plan.key().source().nullable() ? "(count(*) - count(%s))::text".formatted(key) : "'0'");
     items.add(array(plan.columns().stream().map(SourceAudit::nulls).toList()));
     items.add(
-        array(checks().stream().map(check -> check.range().sql(check.column().sourceSql())).toList()));
+        array(
+            checks().stream()
+                .map(check -> check.range().sql(check.column().sourceSql()))
+                .toList()));
     return "SELECT %s\nFROM %s".formatted(String.join(",\n  ", items), from());
   }
 
@@ -89,8 +96,8 @@ final class SourceAudit {
   }
 
   /**
-   * Returns the query of the hash: the sum over all rows of 64 bits of the MD5 of the row's canonical
-   * text. Unlike an exclusive or, a sum sees a row that is there twice.
+   * Returns the query of the hash: the sum over all rows of 64 bits of the MD5 of the row's
+   * canonical text. Unlike an exclusive or, a sum sees a row that is there twice.
    */
   String hashSql() {
     List<String> parts = new ArrayList<>();
@@ -107,8 +114,8 @@ final class SourceAudit {
   }
 
   /**
-   * Reads the figures; to be called inside {@code Postgres.read}, whose settings its text depends on,
-   * and whose snapshot both queries see.
+   * Reads the figures; to be called inside {@code Postgres.read}, whose settings its text depends
+   * on, and whose snapshot both queries see.
    *
    * @param waiting called about once a second while Postgres works; may throw to stop it
    * @throws MillraceException with {@code NULL_KEYS}, or with {@code VALUE_OUT_OF_RANGE} that names
@@ -121,9 +128,7 @@ final class SourceAudit {
     requireKeys(row.get(4).get(0));
     requireFitting(nulls, row.get(6));
     String hash =
-        plan.full()
-            ? CopiedRow.of(postgres, connection, hashSql(), waiting).get(0).get(0)
-            : null;
+        plan.full() ? CopiedRow.of(postgres, connection, hashSql(), waiting).get(0).get(0) : null;
     return new AuditFigures(
         row.get(0).get(0), row.get(1).get(0), row.get(2).get(0), row.get(3).get(0), nulls, hash);
   }

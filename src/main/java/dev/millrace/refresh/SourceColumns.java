@@ -74,8 +74,7 @@ record SourceColumns(List<SourceColumn> columns, int serverVersion, String encod
     try (PreparedStatement query = connection.prepareStatement(SERVER);
         ResultSet row = query.executeQuery()) {
       row.next();
-      return new SourceColumns(
-          new ArrayList<>(columns.values()), row.getInt(1), row.getString(2));
+      return new SourceColumns(new ArrayList<>(columns.values()), row.getInt(1), row.getString(2));
     }
   }
 

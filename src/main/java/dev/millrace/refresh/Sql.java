@@ -6,7 +6,9 @@ import java.math.BigInteger;
 final class Sql {
   private Sql() {}
 
-  /** Returns a string literal for Postgres; there is no backslash in it, which a session may read. */
+  /**
+   * Returns a string literal for Postgres; there is no backslash in it, which a session may read.
+   */
   static String postgresText(String value) {
     return "'" + value.replace("'", "''").replace('\\', '/') + "'";
   }
@@ -17,8 +19,9 @@ final class Sql {
   }
 
   /**
-   * Returns an expression that is the result where the condition holds, NULL for NULL, and otherwise
-   * makes Postgres fail with the complaint and the value: what is no number has no cast to one.
+   * Returns an expression that is the result where the condition holds, NULL for NULL, and
+   * otherwise makes Postgres fail with the complaint and the value: what is no number has no cast
+   * to one.
    *
    * @param type the type of the result
    */

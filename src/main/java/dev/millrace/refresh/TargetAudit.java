@@ -24,7 +24,8 @@ final class TargetAudit {
   /** Returns the query: one row of rows, distinct keys, sum, NULL counts with commas, and hash. */
   String sql(TargetTable table) {
     return "SELECT toString(count()),\n  toString(uniqExact(%s)),\n  %s,\n  %s,\n  %s\nFROM %s"
-        .formatted(plan.key().targetSql(), sum(), nulls(), plan.full() ? hash() : "''", table.sql());
+        .formatted(
+            plan.key().targetSql(), sum(), nulls(), plan.full() ? hash() : "''", table.sql());
   }
 
   private String sum() {

@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * {@code timestamp} and {@code timestamptz} to {@code DateTime} or {@code DateTime64}, the instant as
- * it is; a {@code timestamp} is read as UTC.
+ * {@code timestamp} and {@code timestamptz} to {@code DateTime} or {@code DateTime64}, the instant
+ * as it is; a {@code timestamp} is read as UTC.
  *
  * @param zoned whether the source is {@code timestamptz}
  * @param sourceDigits fraction digits of the source, 0 to 6
@@ -185,7 +185,8 @@ record TimestampConversion(boolean zoned, int sourceDigits, int targetDigits, in
             value -> value,
             null,
             greatest -> "%s >= %s".formatted(greatest, literal(end())),
-            "is not before %s UTC, where %s ends".formatted(end().toString().replace('T', ' '), type())));
+            "is not before %s UTC, where %s ends"
+                .formatted(end().toString().replace('T', ' '), type())));
     if (!fractionFits()) {
       checks.add(
           RangeCheck.none(

@@ -51,7 +51,11 @@ record Verdict(
    * @param live figures of the table that readers see
    */
   static Verdict of(
-      List<String> names, AuditFigures source, AuditFigures shadow, AuditFigures live, Rules rules) {
+      List<String> names,
+      AuditFigures source,
+      AuditFigures shadow,
+      AuditFigures live,
+      Rules rules) {
     List<String> differences = differences(names, source, shadow);
     BigInteger after = new BigInteger(shadow.rows());
     BigInteger before = new BigInteger(live.rows());
@@ -60,7 +64,8 @@ record Verdict(
         before.signum() > 0
             && after
                     .multiply(BigInteger.valueOf(WHOLE))
-                    .compareTo(before.multiply(BigInteger.valueOf(WHOLE - rules.maxShrinkPercent())))
+                    .compareTo(
+                        before.multiply(BigInteger.valueOf(WHOLE - rules.maxShrinkPercent())))
                 < 0;
     return new Verdict(
         differences.isEmpty(),
@@ -91,8 +96,7 @@ record Verdict(
     return differences;
   }
 
-  private static void compare(
-      List<String> differences, String what, String source, String target) {
+  private static void compare(List<String> differences, String what, String source, String target) {
     boolean equal = source == null ? target == null : source.equals(target);
     if (!equal) {
       differences.add("%s: %s in Postgres, %s in ClickHouse".formatted(what, source, target));

@@ -81,8 +81,7 @@ final class WideInteger {
   }
 
   /** Writes its lowest bytes. */
-  void write(RowBinary row, int bytes)
-      throws IOException {
+  void write(RowBinary row, int bytes) throws IOException {
     switch (bytes) {
       case Byte.BYTES -> row.int8((int) limbs[0]);
       case Short.BYTES -> row.int16((int) limbs[0]);

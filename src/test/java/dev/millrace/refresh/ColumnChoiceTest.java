@@ -39,8 +39,7 @@ class ColumnChoiceTest {
 
   private static void assertRefused(ErrorCode code, String text, ThrowingCallable call) {
     assertThatThrownBy(call)
-        .isInstanceOfSatisfying(
-            MillraceException.class, e -> assertThat(e.code()).isEqualTo(code))
+        .isInstanceOfSatisfying(MillraceException.class, e -> assertThat(e.code()).isEqualTo(code))
         .hasMessageContaining(text);
   }
 
@@ -73,7 +72,8 @@ class ColumnChoiceTest {
 
   @Test
   void refusesAComputedColumnByName() {
-    List<String> source = List.of("id", "name", "price", "price_class", "label", "raw", "updated_at");
+    List<String> source =
+        List.of("id", "name", "price", "price_class", "label", "raw", "updated_at");
     for (String name : List.of("price_class", "label", "raw")) {
       assertRefused(
           ErrorCode.COLUMN_MISMATCH,

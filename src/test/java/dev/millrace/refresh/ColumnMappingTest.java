@@ -13,9 +13,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which pairs of types are refused, and why; MappingIT shows that the others work. */
 class ColumnMappingTest {
-  private static final LoadConditions PUSH = new LoadConditions(Load.PUSH, false, "UTC", 180_000, "UTF8");
-  private static final LoadConditions PULL = new LoadConditions(Load.PULL, true, "UTC", 180_000, "UTF8");
-  private static final LoadConditions OLD = new LoadConditions(Load.PULL, false, "UTC", 180_000, "UTF8");
+  private static final LoadConditions PUSH =
+      new LoadConditions(Load.PUSH, false, "UTC", 180_000, "UTF8");
+  private static final LoadConditions PULL =
+      new LoadConditions(Load.PULL, true, "UTC", 180_000, "UTF8");
+  private static final LoadConditions OLD =
+      new LoadConditions(Load.PULL, false, "UTC", 180_000, "UTF8");
 
   static SourceColumn source(String name, String type) {
     PostgresType parsed =
@@ -81,8 +84,7 @@ class ColumnMappingTest {
               MappedColumn.Refusal.class,
               refusal ->
                   assertThat(refusal.text())
-                      .startsWith(
-                          "column \"x\" can't go from %s to %s: ".formatted(source, target))
+                      .startsWith("column \"x\" can't go from %s to %s: ".formatted(source, target))
                       .contains(text));
     }
   }
@@ -247,7 +249,9 @@ class ColumnMappingTest {
     SourceColumn time = source("u", "timestamp with time zone");
     List<ColumnMapping> all = List.of(number, real, text);
     assertThat(new AuditPlan(all, text, number, time, false).sumScale()).isZero();
-    assertThat(new AuditPlan(all, number, mapped("numeric(9,2)", "Decimal(9, 2)"), null, false).sumScale())
+    assertThat(
+            new AuditPlan(all, number, mapped("numeric(9,2)", "Decimal(9, 2)"), null, false)
+                .sumScale())
         .isEqualTo(2);
     for (ColumnMapping key : List.of(real, json)) {
       assertThatThrownBy(() -> new AuditPlan(all, key, number, time, false))

@@ -103,8 +103,7 @@ final class Dimension {
   }
 
   private void pull() {
-    PullStatement statement =
-        new PullStatement(mappings(Load.PULL), access(), source, takesQuery);
+    PullStatement statement = new PullStatement(mappings(Load.PULL), access(), source, takesQuery);
     warehouse.execute(statement.text(target(Load.PULL)));
   }
 

@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Copies the seed's table {@code public.products} into {@code analytics.products} by each way, audits
- * both, and prints what it cost; not a test.
+ * Copies the seed's table {@code public.products} into {@code analytics.products} by each way,
+ * audits both, and prints what it cost; not a test.
  */
 public final class LoadBench {
   private static final TableName SOURCE = new TableName("public", "products");
@@ -34,8 +34,7 @@ public final class LoadBench {
   private final ClickHouse clickHouse;
   private final PullStatement.Access.Direct access;
 
-  private LoadBench(
-      Postgres postgres, ClickHouse clickHouse, PullStatement.Access.Direct access) {
+  private LoadBench(Postgres postgres, ClickHouse clickHouse, PullStatement.Access.Direct access) {
     this.postgres = postgres;
     this.clickHouse = clickHouse;
     this.access = access;
@@ -83,8 +82,7 @@ public final class LoadBench {
     List<ColumnMapping> pull = mappings(Load.PULL);
     List<ColumnMapping> push = mappings(Load.PUSH);
     load("bare INSERT SELECT", () -> execute(bare()));
-    load(
-        "pull", () -> execute(new PullStatement(pull, access, SOURCE, true).text(TARGET)));
+    load("pull", () -> execute(new PullStatement(pull, access, SOURCE, true).text(TARGET)));
     time("push, encoding alone", () -> copy(push, OutputStream.nullOutputStream()));
     load(
         "push",

@@ -179,7 +179,10 @@ class LoadIT {
   @Test
   void aRowWithoutAKeyIsRefused() {
     Dimension dimension =
-        table(List.of("Nullable(Int64)"), "CREATE TABLE %s (id int8)", "INSERT INTO %s VALUES (1), (NULL), (NULL)");
+        table(
+            List.of("Nullable(Int64)"),
+            "CREATE TABLE %s (id int8)",
+            "INSERT INTO %s VALUES (1), (NULL), (NULL)");
     assertThatThrownBy(() -> dimension.auditSource(Load.PULL))
         .isInstanceOfSatisfying(
             MillraceException.class, e -> assertThat(e.code()).isEqualTo(ErrorCode.NULL_KEYS))
@@ -218,7 +221,8 @@ class LoadIT {
   @ParameterizedTest
   @EnumSource
   void namesOfAnyCharactersWork(Load load) {
-    List<String> names = List.of("the id", "a\"b", "select", "日付", "it's", "a\\b", "t", "c0", "e`f", "{u}?");
+    List<String> names =
+        List.of("the id", "a\"b", "select", "日付", "it's", "a\\b", "t", "c0", "e`f", "{u}?");
     List<String> definitions = new ArrayList<>();
     for (String name : names) {
       definitions.add("\"%s\" int4 NOT NULL".formatted(name.replace("\"", "\"\"")));
@@ -241,7 +245,8 @@ class LoadIT {
     Dimension dimension =
         table(
             false,
-            List.of("Int64", "Int8", "Nullable(String)", "Bool", "UUID", "Decimal(12, 4)", "String"),
+            List.of(
+                "Int64", "Int8", "Nullable(String)", "Bool", "UUID", "Decimal(12, 4)", "String"),
             "CREATE TABLE %s (id int8 NOT NULL, a int2 NOT NULL, b varchar(9), c bool, d uuid, e numeric(10,2), f char(4))",
             "INSERT INTO %s VALUES (-9223372036854775808, -128, E'\\t''\\\\é', true, '0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0', -99999999.99, 'ab'), (1, 127, NULL, false, '00000000-0000-0000-0000-000000000000', 0, '')");
     dimension.load(Load.PULL);
@@ -253,7 +258,11 @@ class LoadIT {
   @Test
   void withoutAQueryANullIsAnErrorNotADefault() {
     Dimension dimension =
-        table(false, List.of("Int64", "Int32"), "CREATE TABLE %s (id int8 NOT NULL, x int4)", "INSERT INTO %s VALUES (1, NULL)");
+        table(
+            false,
+            List.of("Int64", "Int32"),
+            "CREATE TABLE %s (id int8 NOT NULL, x int4)",
+            "INSERT INTO %s VALUES (1, NULL)");
     assertThatThrownBy(() -> dimension.load(Load.PULL)).hasMessageContaining("NULL");
     assertThat(warehouse.count(dimension.target(Load.PULL))).isZero();
   }
@@ -270,7 +279,8 @@ class LoadIT {
     AuditPlan plan = new AuditPlan(mappings, mappings.get(0), mappings.get(2), null, true);
     dimension.load(Load.PULL);
     AuditFigures target =
-        new TargetAudit(plan).read(warehouse.client(), dimension.target(Load.PULL), Warehouse.LIMIT);
+        new TargetAudit(plan)
+            .read(warehouse.client(), dimension.target(Load.PULL), Warehouse.LIMIT);
     AuditFigures source =
         postgres.read(
             connection ->

@@ -86,8 +86,7 @@ class PushEncoderTest {
     PushEncoder encoder = encoder();
     encoder.accept(stream, 0, stream.length);
     assertThat(encoder.finish()).isEqualTo(3);
-    assertThat(sent.toByteArray())
-        .isEqualTo(bytes(1, 0, 2, 0xc3, 0xa9, -2, 1, 3, 0, 0));
+    assertThat(sent.toByteArray()).isEqualTo(bytes(1, 0, 2, 0xc3, 0xa9, -2, 1, 3, 0, 0));
   }
 
   @Property(tries = 200)

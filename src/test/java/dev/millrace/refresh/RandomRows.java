@@ -46,7 +46,8 @@ final class RandomRows {
           new Kind("timestamp", "Nullable(DateTime64(6, 'UTC'))", RandomRows::time),
           new Kind("timestamptz", "Nullable(DateTime64(7, 'Asia/Kathmandu'))", RandomRows::time),
           new Kind("inet", "Nullable(IPv4)", RandomRows::address),
-          new Kind("int4[]", "Array(Nullable(Int32))", rows -> rows.array("int4", r -> r.integer(32))),
+          new Kind(
+              "int4[]", "Array(Nullable(Int32))", rows -> rows.array("int4", r -> r.integer(32))),
           new Kind("text[]", "Array(Nullable(String))", rows -> rows.array("text", r -> r.text(9))),
           new Kind(
               "numeric(9,3)[]",

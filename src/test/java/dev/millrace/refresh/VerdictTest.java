@@ -85,8 +85,7 @@ class VerdictTest {
   }
 
   private static Verdict against(AuditFigures shadow) {
-    AuditFigures source =
-        new AuditFigures("3", "3", "6.10", "2020-01-01", List.of("0", "1"), "77");
+    AuditFigures source = new AuditFigures("3", "3", "6.10", "2020-01-01", List.of("0", "1"), "77");
     return Verdict.of(NAMES, source, shadow, rows("3"), new Rules(20, false, false));
   }
 

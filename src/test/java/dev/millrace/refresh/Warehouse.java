@@ -23,8 +23,7 @@ final class Warehouse implements AutoCloseable {
   /** Makes the database; where no ClickHouse can be had the test is skipped. */
   static Warehouse create() {
     ClickHouseServer server = TestStack.clickHouse();
-    return create(
-        server.host(), server.httpPort(), server.adminUser(), server.adminPassword());
+    return create(server.host(), server.httpPort(), server.adminUser(), server.adminPassword());
   }
 
   static Warehouse create(String host, int port, String user, String password) {
