@@ -244,8 +244,7 @@ final class Conversions {
 
   private Conversion time(PostgresType source, ClickHouseType target, int digits) {
     if (source.kind() == PostgresType.Kind.TIMESTAMP_WITH_ZONE) {
-      return new TimestampConversion(
-          true, source.precision(), digits, conditions.postgresVersion());
+      return new TimestampConversion(true, source.precision(), digits);
     }
     if (source.kind() != PostgresType.Kind.TIMESTAMP) {
       throw noSense(source, target);
@@ -257,7 +256,7 @@ final class Conversions {
               .formatted(
                   zone, target.timezone() == null ? ", ClickHouse's own zone" : "", VIEW, zone));
     }
-    return new TimestampConversion(false, source.precision(), digits, conditions.postgresVersion());
+    return new TimestampConversion(false, source.precision(), digits);
   }
 
   private static boolean isUtc(String zone) {

@@ -15,10 +15,9 @@ import java.util.Objects;
  * The columns of a Postgres table, and what of their server their text depends on.
  *
  * @param columns in the table's order
- * @param serverVersion as {@code server_version_num}: 180006 is 18.6
  * @param encoding the database's encoding, such as {@code UTF8}
  */
-record SourceColumns(List<SourceColumn> columns, int serverVersion, String encoding) {
+record SourceColumns(List<SourceColumn> columns, String encoding) {
 
   /**
    * Domains are followed to what they are made of, arrays to their elements. {@code oidvector} and
@@ -51,8 +50,7 @@ record SourceColumns(List<SourceColumn> columns, int serverVersion, String encod
       WHERE a.attrelid = ?
       ORDER BY a.attnum, base.depth""";
 
-  private static final String SERVER =
-      "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
+  private static final String ENCODING = "SELECT current_setting('server_encoding')";
 
   SourceColumns {
     columns = List.copyOf(columns);
@@ -71,10 +69,10 @@ record SourceColumns(List<SourceColumn> columns, int serverVersion, String encod
         }
       }
     }
-    try (PreparedStatement query = connection.prepareStatement(SERVER);
+    try (PreparedStatement query = connection.prepareStatement(ENCODING);
         ResultSet row = query.executeQuery()) {
       row.next();
-      return new SourceColumns(new ArrayList<>(columns.values()), row.getInt(1), row.getString(2));
+      return new SourceColumns(new ArrayList<>(columns.values()), row.getString(1));
     }
   }
 

@@ -14,11 +14,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Which pairs of types are refused, and why; MappingIT shows that the others work. */
 class ColumnMappingTest {
   private static final LoadConditions PUSH =
-      new LoadConditions(Load.PUSH, false, "UTC", 180_000, "UTF8");
+      new LoadConditions(Load.PUSH, false, "UTC", "UTF8");
   private static final LoadConditions PULL =
-      new LoadConditions(Load.PULL, true, "UTC", 180_000, "UTF8");
+      new LoadConditions(Load.PULL, true, "UTC", "UTF8");
   private static final LoadConditions OLD =
-      new LoadConditions(Load.PULL, false, "UTC", 180_000, "UTF8");
+      new LoadConditions(Load.PULL, false, "UTC", "UTF8");
 
   static SourceColumn source(String name, String type) {
     PostgresType parsed =
@@ -175,7 +175,7 @@ class ColumnMappingTest {
     "DateTime64(6), Nowhere/Land, false",
   })
   void aWallClockGoesOnlyIntoAColumnThatShowsUtc(String target, String zone, boolean accepted) {
-    LoadConditions conditions = new LoadConditions(Load.PUSH, false, zone, 180_000, "UTF8");
+    LoadConditions conditions = new LoadConditions(Load.PUSH, false, zone, "UTF8");
     MappedColumn wallClock = map("timestamp without time zone", target, conditions);
     if (accepted) {
       assertThat(wallClock).isInstanceOf(MappedColumn.Accepted.class);
@@ -191,7 +191,7 @@ class ColumnMappingTest {
 
   @Test
   void textOfAnotherEncodingIsOnlyPushed() {
-    LoadConditions latin = new LoadConditions(Load.PULL, true, "UTC", 180_000, "LATIN1");
+    LoadConditions latin = new LoadConditions(Load.PULL, true, "UTC", "LATIN1");
     assertThat(map("text", "String", latin))
         .isInstanceOfSatisfying(
             MappedColumn.Refusal.class,
@@ -228,15 +228,6 @@ class ColumnMappingTest {
     assertThat(mapped("integer", "Int8").rangeChecks()).hasSize(2);
     assertThat(mapped("timestamp(3) with time zone", "DateTime64(3)").rangeChecks()).hasSize(2);
     assertThat(mapped("timestamp(4) with time zone", "DateTime64(3)").rangeChecks()).hasSize(3);
-  }
-
-  @Test
-  void anOldPostgresGivesTimesByTheirWireForm() {
-    LoadConditions old = new LoadConditions(Load.PULL, true, "UTC", 130_000, "UTF8");
-    MappedColumn mapped = map("timestamp with time zone", "DateTime64(6)", old);
-    assertThat(((MappedColumn.Accepted) mapped).mapping().pullSelect())
-        .contains("timestamptz_send")
-        .doesNotContain("extract");
   }
 
   @Test

@@ -56,7 +56,7 @@ final class Dimension {
     return ColumnMapping.all(
         columns.columns(),
         types.stream().map(ClickHouseType::parse).toList(),
-        new LoadConditions(load, takesQuery, "UTC", columns.serverVersion(), columns.encoding()));
+        new LoadConditions(load, takesQuery, "UTC", columns.encoding()));
   }
 
   private AuditPlan plan(Load load) {

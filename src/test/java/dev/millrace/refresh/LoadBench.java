@@ -143,7 +143,7 @@ public final class LoadBench {
           return ColumnMapping.all(
               columns.columns(),
               TYPES,
-              new LoadConditions(load, true, "UTC", columns.serverVersion(), columns.encoding()));
+              new LoadConditions(load, true, "UTC", columns.encoding()));
         });
   }
 

@@ -16,7 +16,7 @@ class PullStatementTest {
     return ColumnMapping.all(
         List.of(ColumnMappingTest.source(name, "integer")),
         List.of(ClickHouseType.parse("Int32")),
-        new LoadConditions(Load.PULL, takesQuery, "UTC", 180_000, "UTF8"));
+        new LoadConditions(Load.PULL, takesQuery, "UTC", "UTF8"));
   }
 
   private static PullStatement statement(PullStatement.Access access, boolean takesQuery) {

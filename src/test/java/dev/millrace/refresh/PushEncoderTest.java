@@ -29,7 +29,7 @@ class PushEncoderTest {
           List.of(
               ColumnMappingTest.source("id", "integer"), ColumnMappingTest.source("name", "text")),
           List.of(ClickHouseType.parse("Int8"), ClickHouseType.parse("Nullable(String)")),
-          new LoadConditions(Load.PUSH, false, "UTC", 180_000, "UTF8"));
+          new LoadConditions(Load.PUSH, false, "UTC", "UTF8"));
 
   private final ByteArrayOutputStream sent = new ByteArrayOutputStream();
 
