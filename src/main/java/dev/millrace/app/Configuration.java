@@ -43,8 +43,8 @@ import java.util.stream.Stream;
  * @param state the name of the connection that holds Millrace's own schemas; a key of {@code
  *     postgres}
  * @param lakes the lakes by name; none is enough for a worker that only runs demos
- * @param clickHouse the ClickHouse connections by name; none is enough for a worker that refreshes no
- *     dimension
+ * @param clickHouse the ClickHouse connections by name; none is enough for a worker that refreshes
+ *     no dimension
  * @param approvers who may approve a refresh; empty for anybody
  * @param slackWebhook the address of an incoming webhook
  * @param limits how often and how long
@@ -289,8 +289,7 @@ public record Configuration(
       reader
           .named(reader.section(root, "lakes"))
           .forEach((name, each) -> lakes.put(name, lake(each)));
-      Map<String, ClickHouseConnection> clickHouse =
-          clickHouse(reader.section(root, "clickhouse"));
+      Map<String, ClickHouseConnection> clickHouse = clickHouse(reader.section(root, "clickhouse"));
       Stack stack =
           reader
               .read(root, ConfigurationSetting.STACK, choice(Stack.values(), Stack::text))
@@ -455,8 +454,7 @@ public record Configuration(
     }
 
     private List<String> approvers(Section root) {
-      List<String> approvers =
-          reader.readAll(root, ConfigurationSetting.APPROVERS, Parts::text);
+      List<String> approvers = reader.readAll(root, ConfigurationSetting.APPROVERS, Parts::text);
       if (approvers.stream().distinct().count() < approvers.size()) {
         reader.problem(root, ConfigurationSetting.APPROVERS, "names somebody twice");
       }

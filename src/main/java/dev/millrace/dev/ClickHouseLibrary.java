@@ -110,8 +110,7 @@ record ClickHouseLibrary(Path file) implements ClickHouseEngine {
     command.addAll(List.of("--ignore-scripts", "--no-update-notifier", "--loglevel=error"));
     Path log = folder.resolve("npm.log");
     if (!Programs.run(command, log, NPM_BOUND)) {
-      throw failed(
-          "npm could not get %s %s: %s".formatted(PACKAGE, VERSION, complaint(log)), null);
+      throw failed("npm could not get %s %s: %s".formatted(PACKAGE, VERSION, complaint(log)), null);
     }
   }
 

@@ -145,8 +145,7 @@ public final class ClickHouseServer implements AutoCloseable {
 
   /** Returns the address with user and password as query parameters: a secret. */
   public URI url() {
-    return URI.create(
-        "http://%s:%d/?user=%s&password=%s".formatted(host(), port, USER, password));
+    return URI.create("http://%s:%d/?user=%s&password=%s".formatted(host(), port, USER, password));
   }
 
   /** Returns what completes with an exit code when the server has ended, for whatever reason. */

@@ -157,7 +157,8 @@ public final class DevCommand implements Callable<Integer> {
     values.put("MILLRACE_CONFIG", stack.configuration().toString());
     values.put("CONTROL_URL", stack.postgres().url());
     values.put("MILLRACE_WAL_DIR", stack.walFolder().toString());
-    values.put("CLICKHOUSE_URL", stack.clickHouse().map(server -> server.url().toString()).orElse(""));
+    values.put(
+        "CLICKHOUSE_URL", stack.clickHouse().map(server -> server.url().toString()).orElse(""));
     return values;
   }
 

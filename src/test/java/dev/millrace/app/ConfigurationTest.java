@@ -155,9 +155,8 @@ class ConfigurationTest {
     String more = told.isEmpty() ? "" : ", postgres_host_for_clickhouse: '" + told + "'";
 
     assertThat(
-            load(
-                    "postgres: {appdb: {host: '%s', database: d, user: u%s}}\nstate: appdb\n"
-                        .formatted(host, more))
+            load("postgres: {appdb: {host: '%s', database: d, user: u%s}}\nstate: appdb\n"
+                    .formatted(host, more))
                 .postgres()
                 .get("appdb")
                 .addressSeenByClickHouse())

@@ -118,7 +118,10 @@ class ClickHouseEngineTest {
 
   @Test
   void anNpmThatFailsIsToldInOneLine() throws IOException {
-    program("bin", "npm", "echo npm ERR! code E1; echo 'npm ERR! network is down' >&2; echo Advice; exit 1");
+    program(
+        "bin",
+        "npm",
+        "echo npm ERR! code E1; echo 'npm ERR! network is down' >&2; echo Advice; exit 1");
 
     assertThatThrownBy(() -> ClickHouseEngine.find(environment("bin"), told -> {}))
         .isInstanceOf(MillraceException.class)

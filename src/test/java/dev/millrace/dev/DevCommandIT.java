@@ -129,7 +129,9 @@ class DevCommandIT {
             .setOut(new PrintWriter(text))
             .execute("--help");
     assertThat(code).isZero();
-    assertThat(text.toString()).contains("MILLRACE_CACHE", "MILLRACE_PIP", "MILLRACE_NPM", "--ready-file", "--clickhouse-port");
+    assertThat(text.toString())
+        .contains(
+            "MILLRACE_CACHE", "MILLRACE_PIP", "MILLRACE_NPM", "--ready-file", "--clickhouse-port");
   }
 
   @Test
@@ -191,9 +193,7 @@ class DevCommandIT {
         HttpRequest.newBuilder(URI.create(values.get("CLICKHOUSE_URL")))
             .POST(HttpRequest.BodyPublishers.ofString(sql))
             .build();
-    return HttpClient.newHttpClient()
-        .send(request, HttpResponse.BodyHandlers.ofString())
-        .body();
+    return HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).body();
   }
 
   private static Path configuration(Map<String, String> values) {

@@ -134,6 +134,14 @@ class EmbeddedStackIT {
   }
 
   private Map<String, String> withoutCli() {
-    return Map.of("PATH", "", "MILLRACE_PIP", "off", "MILLRACE_NPM", "off", "MILLRACE_CACHE", folder.toString());
+    return Map.of(
+        "PATH",
+        "",
+        "MILLRACE_PIP",
+        "off",
+        "MILLRACE_NPM",
+        "off",
+        "MILLRACE_CACHE",
+        folder.toString());
   }
 }
