@@ -82,16 +82,21 @@ public final class Catalogue {
                 Map.Entry::getKey, Map.Entry::getValue, (one, other) -> other, LinkedHashMap::new));
   }
 
-  /** Returns how many replicas a replicated table has; empty where it is none. */
+  /**
+   * Returns how many replicas a replicated table has; empty where it is none, or the user may not
+   * know.
+   */
   public static OptionalInt replicas(ClickHouse clickhouse, TargetTable table) {
-    return clickhouse
-        .query(
-            "SELECT toUInt32(total_replicas) FROM system.replicas WHERE database = ? AND table = ?",
-            row -> (int) row.number(1),
-            table.database(),
-            table.table())
+    return ifAllowed(
+            () ->
+                clickhouse.query(
+                    "SELECT total_replicas FROM system.replicas WHERE database = ? AND table = ?",
+                    row -> row.text(1),
+                    table.database(),
+                    table.table()))
+        .names()
         .stream()
-        .mapToInt(Integer::intValue)
+        .mapToInt(Integer::parseInt)
         .findFirst();
   }
 

@@ -70,11 +70,18 @@ public final class ClickHouse implements AutoCloseable {
    * @param settings where and as whom to connect
    */
   public ClickHouse(ClickHouseSettings settings) {
-    this.settings = settings;
-    this.client = client(settings);
+    this(settings, Map.of());
   }
 
-  private static Client client(ClickHouseSettings settings) {
+  /** Makes a client whose every statement has more settings, for tests. */
+  ClickHouse(ClickHouseSettings settings, Map<String, String> more) {
+    this.settings = settings;
+    Client.Builder builder = client(settings);
+    more.forEach(builder::serverSetting);
+    this.client = builder.build();
+  }
+
+  private static Client.Builder client(ClickHouseSettings settings) {
     return new Client.Builder()
         .addEndpoint(Protocol.HTTP, settings.host(), settings.port(), settings.tls())
         .setUsername(settings.user())
@@ -92,8 +99,7 @@ public final class ClickHouse implements AutoCloseable {
         .compressClientRequest(false)
         .serverSetting("session_timezone", "UTC")
         // The status of the answer is only sent when the statement has ended.
-        .serverSetting("wait_end_of_query", "1")
-        .build();
+        .serverSetting("wait_end_of_query", "1");
   }
 
   /** Returns the connection's name in the configuration. */

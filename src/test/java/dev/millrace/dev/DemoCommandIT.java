@@ -51,16 +51,21 @@ class DemoCommandIT {
   }
 
   @Test
-  void withoutTheTemporalCliItProvesTheSameAndSaysWhatItLeftOut() throws Exception {
+  void withoutTemporalAndClickHouseItProvesTheSameAndSaysWhatItLeftOut() throws Exception {
     Ended demo =
         demo(
-            List.of("MILLRACE_PIP=off", "MILLRACE_CACHE=" + cache(), "PATH=" + pathWithoutCli()),
+            List.of(
+                "MILLRACE_PIP=off",
+                "MILLRACE_NPM=off",
+                "MILLRACE_CACHE=" + cache(),
+                "PATH=" + pathWithoutCli()),
             "--rows",
             "2000");
     assertThat(demo.errors()).isEmpty();
     assertThat(demo.output())
         .contains(PROOF)
-        .contains("Left out", "Temporal UI", "schedules", "search attributes");
+        .contains("Left out", "Temporal UI", "schedules", "search attributes")
+        .contains("ClickHouse: none can be had");
     assertThat(demo.code()).isZero();
     assertNothingIsLeft(demo);
   }
@@ -142,7 +147,7 @@ class DemoCommandIT {
     return builder.start();
   }
 
-  /** Returns a cache that has all but the Temporal CLI, so that Postgres isn't unpacked again. */
+  /** Returns a cache that has Postgres only, so that Postgres isn't unpacked again. */
   private Path cache() throws IOException {
     Path cache = Folders.create(folder.resolve("cache"));
     try (Stream<Path> kept = Files.list(Folders.cache(System.getenv()))) {
@@ -173,7 +178,7 @@ class DemoCommandIT {
   private static List<Long> processes(Path home) {
     return Leftovers.find(
         (pid, seen) ->
-            !seen.program().startsWith("java")
+            !seen.arguments().contains(Main.class.getName())
                 && (seen.directory().startsWith(home)
                     || seen.arguments().stream()
                         .anyMatch(argument -> argument.contains(home.toString()))));
