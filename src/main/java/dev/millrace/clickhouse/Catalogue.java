@@ -20,7 +20,8 @@ public final class Catalogue {
   /** The target of a materialized view, after its name and what may stand in between. */
   private static final Pattern FED =
       Pattern.compile(
-          "(?s)^CREATE MATERIALIZED VIEW .+? TO (`(?:[^`\\\\]|\\\\.)+`|\\w+)\\.(`(?:[^`\\\\]|\\\\.)+`|\\w+)[ (].*");
+          "(?s)^CREATE MATERIALIZED VIEW .+? TO (`(?:[^`\\\\]|\\\\.)+`|\\w+)"
+              + "\\.(`(?:[^`\\\\]|\\\\.)+`|\\w+)[ (].*");
 
   private Catalogue() {}
 

@@ -39,7 +39,12 @@ public final class ShadowTables {
    * @param runId the run; part of each query id
    * @param patience how long to wait for other statements: loads that are ended, exchanges of
    *     earlier attempts, users of a table that is dropped
-   * @param points is told the name of each place between two statements, for tests
+   * @param points is told the name of each place between two statements, for tests: {@code
+   *     load.before-create}, {@code load.after-create}, {@code load.before-promote}, {@code
+   *     load.after-promote}, {@code discard.before-rename}, {@code discard.after-rename}, {@code
+   *     swap.before-rename}, {@code swap.after-rename}, {@code swap.before-exchange}, {@code
+   *     swap.after-exchange}, {@code swap.name-taken}, {@code swap.after-rename-back}; and {@code
+   *     rollback.} with the four from {@code before-rename} to {@code after-exchange}
    */
   public ShadowTables(
       ClickHouse clickhouse,

@@ -105,7 +105,8 @@ public final class TargetVerdict {
                   + " cluster when that one is replicated");
       case OTHER ->
           Optional.of(
-              "has engine %s; only MergeTree and ReplacingMergeTree, plain, Replicated or Shared, can be refreshed"
+              ("has engine %s; only MergeTree and ReplacingMergeTree, plain, Replicated or Shared,"
+                      + " can be refreshed")
                   .formatted(engine.name()));
     };
   }

@@ -77,6 +77,20 @@ class ClickHouseIT {
   }
 
   @Test
+  void aFaultOfTheReaderIsNoFailureOfTheServer() {
+    IllegalStateException fault = new IllegalStateException("no such thing");
+
+    assertThatThrownBy(
+            () ->
+                clickhouse.query(
+                    "SELECT 1",
+                    row -> {
+                      throw fault;
+                    }))
+        .isSameAs(fault);
+  }
+
+  @Test
   void textOfTimesIsUtc() {
     assertThat(
             clickhouse.query(
