@@ -13,11 +13,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** Reads what a server has. What the user may not see is missing, or said to be unknown. Stateless. */
+/**
+ * Reads what a server has. What the user may not see is missing, or said to be unknown. Stateless.
+ */
 public final class Catalogue {
   /** The target of a materialized view, after its name and what may stand in between. */
   private static final Pattern FED =
-      Pattern.compile("(?s)^CREATE MATERIALIZED VIEW .+? TO (`(?:[^`\\\\]|\\\\.)+`|\\w+)\\.(`(?:[^`\\\\]|\\\\.)+`|\\w+)[ (].*");
+      Pattern.compile(
+          "(?s)^CREATE MATERIALIZED VIEW .+? TO (`(?:[^`\\\\]|\\\\.)+`|\\w+)"
+              + "\\.(`(?:[^`\\\\]|\\\\.)+`|\\w+)[ (].*");
 
   private Catalogue() {}
 

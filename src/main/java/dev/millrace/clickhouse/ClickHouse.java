@@ -1,10 +1,10 @@
 package dev.millrace.clickhouse;
 
+import com.clickhouse.client.api.ClickHouseException;
 import com.clickhouse.client.api.Client;
 import com.clickhouse.client.api.ClientFaultCause;
 import com.clickhouse.client.api.data_formats.ClickHouseBinaryFormatReader;
 import com.clickhouse.client.api.enums.Protocol;
-import com.clickhouse.client.api.insert.InsertResponse;
 import com.clickhouse.client.api.insert.InsertSettings;
 import com.clickhouse.client.api.query.QueryResponse;
 import com.clickhouse.client.api.query.QuerySettings;
@@ -129,28 +129,38 @@ public final class ClickHouse implements AutoCloseable {
    * @param limit that the server holds
    * @see #query(String, Row.Reader, Object...)
    */
-  public <T> List<T> query(
-      Duration limit, String sql, Row.Reader<T> reader, Object... parameters) {
+  public <T> List<T> query(Duration limit, String sql, Row.Reader<T> reader, Object... parameters) {
     QuerySettings query =
         new QuerySettings()
             .setFormat(ClickHouseFormat.RowBinaryWithNamesAndTypes)
             .serverSetting("max_execution_time", seconds(limit));
     query.setNetworkTimeout(limit.plus(GRACE).toMillis(), ChronoUnit.MILLIS);
-    try (QueryResponse response = client.query(SqlText.fill(sql, parameters), query).get();
-        ClickHouseBinaryFormatReader rows = client.newBinaryFormatReader(response)) {
-      List<T> read = new ArrayList<>();
-      while (rows.hasNext()) {
-        rows.next();
-        read.add(reader.read(new Row(rows)));
+    String filled = SqlText.fill(sql, parameters);
+    try {
+      QueryResponse response = client.query(filled, query).get();
+      try {
+        return read(response, reader);
+      } finally {
+        response.close();
       }
-      return read;
     } catch (InterruptedException e) {
       throw interrupted(e);
-    } catch (MillraceException e) {
-      throw e;
+    } catch (RuntimeException e) {
+      // Others are faults of the reader.
+      throw e instanceof ClickHouseException ? ClickHouseFailure.of(settings, e) : e;
     } catch (Exception e) {
       throw ClickHouseFailure.of(settings, unwrapped(e));
     }
+  }
+
+  private <T> List<T> read(QueryResponse response, Row.Reader<T> reader) {
+    ClickHouseBinaryFormatReader rows = client.newBinaryFormatReader(response);
+    List<T> read = new ArrayList<>();
+    while (rows.hasNext()) {
+      rows.next();
+      read.add(reader.read(new Row(rows)));
+    }
+    return read;
   }
 
   /**
@@ -168,8 +178,8 @@ public final class ClickHouse implements AutoCloseable {
     limits(limit).forEach(query::serverSetting);
     query.setNetworkTimeout(answerWithin(limit).toMillis(), ChronoUnit.MILLIS);
     long start = System.nanoTime();
-    try (QueryResponse response = client.query(sql, query).get()) {
-      // An open response is an answer with status 200.
+    try {
+      client.query(sql, query).get().close();
     } catch (InterruptedException e) {
       throw interrupted(e);
     } catch (Exception e) {
@@ -207,9 +217,8 @@ public final class ClickHouse implements AutoCloseable {
     insert.setNetworkTimeout(answerWithin(limit).toMillis(), ChronoUnit.MILLIS);
     BodyWriter writer = new BodyWriter(body, () -> client.cancelTransportRequest(queryId));
     long start = System.nanoTime();
-    try (InsertResponse response =
-        client.insert(into, writer::write, ClickHouseFormat.RowBinary, insert).get()) {
-      // An open response is an answer with status 200.
+    try {
+      client.insert(into, writer::write, ClickHouseFormat.RowBinary, insert).get().close();
     } catch (InterruptedException e) {
       throw interrupted(e);
     } catch (Exception e) {
@@ -275,8 +284,7 @@ public final class ClickHouse implements AutoCloseable {
     QueryEnd end = await(queryId, left.isNegative() ? Duration.ZERO : left);
     switch (end.state()) {
       case FINISHED -> {}
-      case FAILED ->
-          throw ClickHouseFailure.of(settings, end.code(), end.message(), null, failure);
+      case FAILED -> throw ClickHouseFailure.of(settings, end.code(), end.message(), null, failure);
       case RUNNING ->
           throw new MillraceException(
               ErrorCode.TIMEOUT,
@@ -328,8 +336,8 @@ public final class ClickHouse implements AutoCloseable {
    */
   public List<RunningQuery> runningWhere(String condition, Object... parameters) {
     return query(
-        "SELECT query_id, user, toString(query_kind), toUInt64(elapsed), substringUTF8(query, 1, 200)"
-            + " FROM system.processes WHERE (%s) AND query_id != queryID() ORDER BY elapsed DESC"
+        "SELECT query_id, user, toString(query_kind), toUInt64(elapsed),"
+            + " substringUTF8(query, 1, 200) FROM system.processes WHERE (%s) AND query_id != queryID() ORDER BY elapsed DESC"
                 .formatted(condition),
         row ->
             new RunningQuery(
@@ -440,8 +448,8 @@ public final class ClickHouse implements AutoCloseable {
 
   /** Sends a statement that may as well be sent twice, and does not look at its result. */
   private void command(String sql) {
-    try (QueryResponse response = client.query(sql, new QuerySettings()).get()) {
-      // An open response is an answer with status 200.
+    try {
+      client.query(sql, new QuerySettings()).get().close();
     } catch (InterruptedException e) {
       throw interrupted(e);
     } catch (Exception e) {

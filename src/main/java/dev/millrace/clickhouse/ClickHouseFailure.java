@@ -66,10 +66,12 @@ final class ClickHouseFailure {
           516); // authentication failed
 
   /** What libpqxx says, inside an error without a number of its own, when Postgres goes away. */
-  private static final Pattern POSTGRES_GONE = Pattern.compile("pqxx::(broken_connection|in_doubt)");
+  private static final Pattern POSTGRES_GONE =
+      Pattern.compile("pqxx::(broken_connection|in_doubt)");
 
   private static final Pattern TEXT =
-      Pattern.compile("(?s)^Code: \\d+\\. (?:DB::)?(?:Exception: )?(.*?)(?: \\(queryId= ?.*\\))?\\s*$");
+      Pattern.compile(
+          "(?s)^Code: \\d+\\. (?:DB::)?(?:Exception: )?(.*?)(?: \\(queryId= ?.*\\))?\\s*$");
   private static final Pattern VERSION = Pattern.compile(" \\(version [^)]*\\)");
   private static final Pattern GRANT =
       Pattern.compile("necessary to have the grant (.+?)\\.?(?: \\(ACCESS_DENIED\\)|$)");

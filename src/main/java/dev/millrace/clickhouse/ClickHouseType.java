@@ -131,7 +131,8 @@ public record ClickHouseType(
       String first = arguments.isEmpty() ? "" : arguments.get(0);
       String second = arguments.size() < 2 ? null : arguments.get(1);
       return switch (call.name) {
-        case "Decimal" -> scalar(Kind.DECIMAL, number(first), second == null ? 0 : number(second), null);
+        case "Decimal" ->
+            scalar(Kind.DECIMAL, number(first), second == null ? 0 : number(second), null);
         case "Decimal32" -> scalar(Kind.DECIMAL, 9, number(first), null);
         case "Decimal64" -> scalar(Kind.DECIMAL, 18, number(first), null);
         case "Decimal128" -> scalar(Kind.DECIMAL, 38, number(first), null);

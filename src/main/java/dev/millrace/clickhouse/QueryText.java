@@ -1,6 +1,8 @@
 package dev.millrace.clickhouse;
 
-/** Regular expressions, in RE2's syntax, for texts of queries. The server tells no tables of them. */
+/**
+ * Regular expressions, in RE2's syntax, for texts of queries. The server tells no tables of them.
+ */
 final class QueryText {
   private static final String START = "(^|[^0-9A-Za-z_])";
   private static final String END = "([^0-9A-Za-z_]|$)";

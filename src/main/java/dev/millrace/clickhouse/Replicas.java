@@ -50,8 +50,7 @@ public final class Replicas {
   private List<Replica> all(String cluster, TargetTable table) {
     Map<String, Long> rows = new HashMap<>();
     clickhouse
-        .query(
-            statements.replicaRows(cluster, table), row -> Map.entry(row.text(1), row.number(2)))
+        .query(statements.replicaRows(cluster, table), row -> Map.entry(row.text(1), row.number(2)))
         .forEach(count -> rows.put(count.getKey(), count.getValue()));
     Map<String, UUID> uuids = new HashMap<>();
     clickhouse

@@ -10,11 +10,12 @@ import java.util.Arrays;
 import java.util.UUID;
 
 /**
- * Writes values in <a href="https://clickhouse.com/docs/interfaces/formats/RowBinary">RowBinary</a>.
+ * Writes values in <a
+ * href="https://clickhouse.com/docs/interfaces/formats/RowBinary">RowBinary</a>.
  *
- * <p>A value of a Nullable column is preceded by {@link #present} or is {@link #absent}; an array is
- * its {@link #length} and its elements. The whole buffer goes out when it is full and with {@link
- * #flush}. For one thread.
+ * <p>A value of a Nullable column is preceded by {@link #present} or is {@link #absent}; an array
+ * is its {@link #length} and its elements. The whole buffer goes out when it is full and with
+ * {@link #flush}. For one thread.
  */
 public final class RowBinary {
   private static final int SIZE = 256 * 1024;

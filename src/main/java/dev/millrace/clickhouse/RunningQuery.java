@@ -11,8 +11,7 @@ import java.time.Duration;
  * @param elapsed since it began
  * @param sql its text, at most 200 characters
  */
-public record RunningQuery(
-    String queryId, String user, String kind, Duration elapsed, String sql) {
+public record RunningQuery(String queryId, String user, String kind, Duration elapsed, String sql) {
 
   /** Returns what a message says of it. */
   @Override

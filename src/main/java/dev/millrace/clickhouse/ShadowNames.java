@@ -23,9 +23,7 @@ public record ShadowNames(TargetTable live) {
   private static final String DROP = "__drop_";
   private static final String BACK = "__back_";
 
-  /**
-   * What a name that belongs to another table ends with: such a table can't be a target itself.
-   */
+  /** What a name that belongs to another table ends with: such a table can't be a target itself. */
   public static final Pattern RESERVED = Pattern.compile("(?s).*" + beside());
 
   /** Returns the table that waits to be published, or was live before. */

@@ -41,7 +41,9 @@ public record ShadowStatements(TargetTable live, String databaseEngine, String c
     boolean chosen = choosesUuid(facts);
     String identity = chosen ? " UUID " + SqlText.literal(uuid.toString()) : "";
     String engine =
-        chosen ? engineWithOwnPath(facts.engineFull()).map(own -> " ENGINE = " + own).orElse("") : "";
+        chosen
+            ? engineWithOwnPath(facts.engineFull()).map(own -> " ENGINE = " + own).orElse("")
+            : "";
     return "CREATE TABLE %s%s%s AS %s%s"
         .formatted(table.sql(), identity, onCluster(), live.sql(), engine);
   }

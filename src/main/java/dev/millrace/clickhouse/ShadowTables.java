@@ -19,8 +19,8 @@ import java.util.function.Consumer;
  * an attempt that froze and wakes up late meets names that are gone. An operation may be tried
  * again, with a new token, after any failure. Nothing here ever drops a table under the live name.
  *
- * <p>All throw a {@link MillraceException} as {@link ClickHouse#execute}; {@code
- * ATTEMPT_OVERTAKEN} when another attempt was at it. Thread-safe.
+ * <p>All throw a {@link MillraceException} as {@link ClickHouse#execute}; {@code ATTEMPT_OVERTAKEN}
+ * when another attempt was at it. Thread-safe.
  */
 public final class ShadowTables {
   private final ClickHouse clickhouse;
@@ -39,7 +39,12 @@ public final class ShadowTables {
    * @param runId the run; part of each query id
    * @param patience how long to wait for other statements: loads that are ended, exchanges of
    *     earlier attempts, users of a table that is dropped
-   * @param points is told the name of each place between two statements, for tests
+   * @param points is told the name of each place between two statements, for tests: {@code
+   *     load.before-create}, {@code load.after-create}, {@code load.before-promote}, {@code
+   *     load.after-promote}, {@code discard.before-rename}, {@code discard.after-rename}, {@code
+   *     swap.before-rename}, {@code swap.after-rename}, {@code swap.before-exchange}, {@code
+   *     swap.after-exchange}, {@code swap.name-taken}, {@code swap.after-rename-back}; and {@code
+   *     rollback.} with the four from {@code before-rename} to {@code after-exchange}
    */
   public ShadowTables(
       ClickHouse clickhouse,
@@ -120,7 +125,8 @@ public final class ShadowTables {
    * @return what stays for now
    */
   public List<Pending> discardLoads(String token) {
-    endAll(clickhouse.runningWhere("user = currentUser() AND startsWith(query_id, ?)", ofRun("load")));
+    endAll(
+        clickhouse.runningWhere("user = currentUser() AND startsWith(query_id, ?)", ofRun("load")));
     List<Pending> pending = new ArrayList<>();
     AttemptStatements attempt = attempt("discard", token);
     for (String name : tables().keySet()) {
@@ -353,7 +359,8 @@ public final class ShadowTables {
 
   private List<RunningQuery> loadsOf(String token) {
     return clickhouse.runningWhere(
-        AttemptStatements.ofStep("load") + " AND position(query_id, ?) > 0", "-load-" + token + "-");
+        AttemptStatements.ofStep("load") + " AND position(query_id, ?) > 0",
+        "-load-" + token + "-");
   }
 
   private String ofRun(String step) {

@@ -43,7 +43,8 @@ final class TableDrops {
       return new Pending(
           table,
           Pending.Reason.SIZE_LIMIT,
-          "it is larger than max_table_size_to_drop; run DROP TABLE %s SETTINGS max_table_size_to_drop = 0"
+          ("it is larger than max_table_size_to_drop; run DROP TABLE %s SETTINGS"
+                  + " max_table_size_to_drop = 0")
               .formatted(table.sql()));
     }
     if (number == ClickHouseFailure.HAVE_DEPENDENT_OBJECTS) {

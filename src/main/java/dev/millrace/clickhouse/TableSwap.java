@@ -48,8 +48,7 @@ final class TableSwap {
    * @param incoming the table that is to be live
    * @param outgoing the table that is live before
    */
-  TableSwap(
-      ShadowTables tables, Direction direction, String token, UUID incoming, UUID outgoing) {
+  TableSwap(ShadowTables tables, Direction direction, String token, UUID incoming, UUID outgoing) {
     this.tables = tables;
     this.names = tables.names();
     this.direction = direction;

@@ -94,8 +94,7 @@ public final class TargetVerdict {
                       + " ReplacingMergeTree ordered by the primary key")
                   .formatted(engine.name()));
       case VIEW ->
-          Optional.of(
-              "is a %s, not a table; name the table below it".formatted(engine.name()));
+          Optional.of("is a %s, not a table; name the table below it".formatted(engine.name()));
       case DICTIONARY ->
           Optional.of(
               "is a dictionary; refresh the table that it reads, and name it in"
@@ -106,7 +105,8 @@ public final class TargetVerdict {
                   + " cluster when that one is replicated");
       case OTHER ->
           Optional.of(
-              "has engine %s; only MergeTree and ReplacingMergeTree, plain, Replicated or Shared, can be refreshed"
+              ("has engine %s; only MergeTree and ReplacingMergeTree, plain, Replicated or Shared,"
+                      + " can be refreshed")
                   .formatted(engine.name()));
     };
   }

@@ -48,21 +48,13 @@ class CatalogueIT {
         .containsExactly(
             new TargetColumn("id", "UInt64", TargetColumn.Kind.ORDINARY, "", 1),
             new TargetColumn(
-                "odd `name",
-                "LowCardinality(Nullable(String))",
-                TargetColumn.Kind.ORDINARY,
-                "",
-                2),
+                "odd `name", "LowCardinality(Nullable(String))", TargetColumn.Kind.ORDINARY, "", 2),
             new TargetColumn("at", "DateTime", TargetColumn.Kind.ORDINARY, "", 3),
             new TargetColumn("v", "Decimal(12, 2)", TargetColumn.Kind.DEFAULT, "1.5", 4),
             new TargetColumn("m", "UInt64", TargetColumn.Kind.MATERIALIZED, "id + 1", 5),
             new TargetColumn("a", "UInt64", TargetColumn.Kind.ALIAS, "id", 6),
             new TargetColumn(
-                "e",
-                "String",
-                TargetColumn.Kind.EPHEMERAL,
-                "defaultValueOfTypeName('String')",
-                7),
+                "e", "String", TargetColumn.Kind.EPHEMERAL, "defaultValueOfTypeName('String')", 7),
             new TargetColumn("old", "String", TargetColumn.Kind.ORDINARY, "", 8));
   }
 
@@ -95,8 +87,7 @@ class CatalogueIT {
           .hasSize(1);
     }
     assertThat(
-            TargetVerdict.of(
-                TargetFacts.read(clickhouse, database.table("nowhere"), null), "id"))
+            TargetVerdict.of(TargetFacts.read(clickhouse, database.table("nowhere"), null), "id"))
         .hasSize(1);
     assertThat(
             TargetVerdict.of(
@@ -141,8 +132,7 @@ class CatalogueIT {
   void aFeedingViewIsKnownByItsTarget() {
     TargetTable table = new TargetTable("d", "t o");
 
-    assertThat(
-            Catalogue.feeds("CREATE MATERIALIZED VIEW x.v TO d.`t o` (`id` UInt64) AS …", table))
+    assertThat(Catalogue.feeds("CREATE MATERIALIZED VIEW x.v TO d.`t o` (`id` UInt64) AS …", table))
         .isTrue();
     assertThat(Catalogue.feeds("CREATE MATERIALIZED VIEW d.v TO d.t (`id` UInt64) AS …", table))
         .isFalse();

@@ -51,14 +51,16 @@ class ClickHouseFailureTest {
         ClickHouseFailure.of(
             SETTINGS,
             new ServerException(
-                number, "Code: " + number + ". DB::Exception: no. (X) (version 26.7.2.1)", 500, ""));
+                number,
+                "Code: " + number + ". DB::Exception: no. (X) (version 26.7.2.1)",
+                500,
+                ""));
 
     assertThat(failure.code()).isEqualTo(code);
     assertThat(failure)
         .hasMessageContaining("'warehouse' (ch.example.org:8123): no. (X) (code " + number + ")");
     assertThat(failure.answer())
-        .contains(
-            new ServerAnswer(ServerAnswer.Kind.CLICKHOUSE, Integer.toString(number), 500));
+        .contains(new ServerAnswer(ServerAnswer.Kind.CLICKHOUSE, Integer.toString(number), 500));
     assertThat(ClickHouseFailure.number(failure)).isEqualTo(number);
   }
 
@@ -100,7 +102,12 @@ class ClickHouseFailureTest {
 
   /** Case 54. */
   @ParameterizedTest
-  @CsvSource({"48, ENGINE_UNSUPPORTED", "344, ENGINE_UNSUPPORTED", "60, ATTEMPT_OVERTAKEN", "159, TIMEOUT"})
+  @CsvSource({
+    "48, ENGINE_UNSUPPORTED",
+    "344, ENGINE_UNSUPPORTED",
+    "60, ATTEMPT_OVERTAKEN",
+    "159, TIMEOUT"
+  })
   void aServerThatCanNotExchangeIsNotSupported(int number, ErrorCode code) {
     MillraceException answer =
         ClickHouseFailure.of(SETTINGS, number, "renameat2 is not supported", 500, null);

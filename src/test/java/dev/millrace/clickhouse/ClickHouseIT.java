@@ -73,8 +73,21 @@ class ClickHouseIT {
             42L,
             new UUID(1, 2));
 
-    assertThat(read)
-        .containsExactly(odd + "|?|null|42|00000000-0000-0001-0000-000000000002");
+    assertThat(read).containsExactly(odd + "|?|null|42|00000000-0000-0001-0000-000000000002");
+  }
+
+  @Test
+  void aFaultOfTheReaderIsNoFailureOfTheServer() {
+    IllegalStateException fault = new IllegalStateException("no such thing");
+
+    assertThatThrownBy(
+            () ->
+                clickhouse.query(
+                    "SELECT 1",
+                    row -> {
+                      throw fault;
+                    }))
+        .isSameAs(fault);
   }
 
   @Test
@@ -265,8 +278,7 @@ class ClickHouseIT {
           }
           rows.flush();
         };
-    String select =
-        "INSERT INTO %s SELECT 7 FROM numbers(1000000)".formatted(table.sql());
+    String select = "INSERT INTO %s SELECT 7 FROM numbers(1000000)".formatted(table.sql());
 
     clickhouse.insert(table.sql(), id(), MINUTE, equal);
     clickhouse.insert(table.sql(), id(), MINUTE, equal);
@@ -375,7 +387,9 @@ class ClickHouseIT {
               MillraceException.class,
               e -> {
                 assertThat(e.code()).isEqualTo(ErrorCode.CLICKHOUSE_UNAVAILABLE);
-                assertThat(e).hasMessageContaining("away").hasMessageContaining("127.0.0.1:" + port);
+                assertThat(e)
+                    .hasMessageContaining("away")
+                    .hasMessageContaining("127.0.0.1:" + port);
               });
     }
   }

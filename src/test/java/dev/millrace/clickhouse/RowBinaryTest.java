@@ -90,8 +90,7 @@ class RowBinaryTest {
   }
 
   @Property(tries = 50)
-  void textOfAnySizeCrossesTheBuffer(@ForAll @IntRange(max = 700_000) int size)
-      throws IOException {
+  void textOfAnySizeCrossesTheBuffer(@ForAll @IntRange(max = 700_000) int size) throws IOException {
     byte[] text = new byte[size];
     Arrays.fill(text, (byte) 'x');
 

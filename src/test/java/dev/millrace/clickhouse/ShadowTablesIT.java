@@ -160,8 +160,7 @@ class ShadowTablesIT {
   void aShadowIsOnlyDroppedWhenItIsTheOneThatIsMeant() {
     UUID shadow = shadow();
 
-    assertCode(
-        ErrorCode.ATTEMPT_OVERTAKEN, () -> tables.discardShadow(token(), UUID.randomUUID()));
+    assertCode(ErrorCode.ATTEMPT_OVERTAKEN, () -> tables.discardShadow(token(), UUID.randomUUID()));
     assertThat(tables.uuid(tables.names().shadow())).contains(shadow);
 
     assertThat(tables.discardShadow(token(), shadow)).isEmpty();
@@ -208,8 +207,7 @@ class ShadowTablesIT {
                 assertThat(pending.table()).isEqualTo(tables.names().drop(token));
                 assertThat(pending.wayOut()).contains("max_table_size_to_drop = 0");
               });
-      assertThat(
-              tables(limited, Duration.ofSeconds(30)).discardLeftovers(token(), Set.of()))
+      assertThat(tables(limited, Duration.ofSeconds(30)).discardLeftovers(token(), Set.of()))
           .hasSize(1);
     }
 
@@ -225,8 +223,7 @@ class ShadowTablesIT {
     database.run("CREATE TABLE %s AS %s".formatted(dropped.sql(), live.sql()));
     database.run(
         "CREATE DICTIONARY %s (n UInt64) PRIMARY KEY n SOURCE(CLICKHOUSE(DB '%s' TABLE '%s')) LAYOUT(FLAT()) LIFETIME(0)"
-            .formatted(
-                database.table("d" + token).sql(), dropped.database(), dropped.table()));
+            .formatted(database.table("d" + token).sql(), dropped.database(), dropped.table()));
 
     List<Pending> pending = tables.discardLeftovers(token(), Set.of());
 
@@ -288,7 +285,9 @@ class ShadowTablesIT {
     database.run("RENAME TABLE %s TO %s".formatted(tables.names().shadow().sql(), kept.sql()));
     for (TargetTable leftover :
         List.of(
-            tables.names().swap(token()), tables.names().back(token()), tables.names().drop(token()))) {
+            tables.names().swap(token()),
+            tables.names().back(token()),
+            tables.names().drop(token()))) {
       database.run("CREATE TABLE %s AS %s".formatted(leftover.sql(), live.sql()));
     }
 

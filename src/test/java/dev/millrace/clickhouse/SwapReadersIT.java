@@ -62,8 +62,7 @@ class SwapReadersIT {
     UUID shadow = tables.promoteLoad(token);
     fill(live, 1);
     fill(tables.names().shadow(), 2);
-    Set<String> versions =
-        Set.of(read(hash(live)), read(hash(tables.names().shadow())));
+    Set<String> versions = Set.of(read(hash(live)), read(hash(tables.names().shadow())));
     assertThat(versions).hasSize(2);
     String twice =
         "SELECT (SELECT min(version) FROM %1$s), (SELECT sleep(0.02)), (SELECT max(version) FROM %1$s)"
@@ -120,7 +119,6 @@ class SwapReadersIT {
 
   private static void fill(TargetTable table, int version) {
     database.run(
-        "INSERT INTO %s SELECT number, %d FROM numbers(%d)"
-            .formatted(table.sql(), version, ROWS));
+        "INSERT INTO %s SELECT number, %d FROM numbers(%d)".formatted(table.sql(), version, ROWS));
   }
 }

@@ -103,8 +103,9 @@ class TableSwapIT {
 
     Frozen(String point, Function<ShadowTables, Swapped> act) throws InterruptedException {
       ShadowTables late = tables(passed -> stopAt(point, passed));
-      attempt = CompletableFuture.supplyAsync(() -> act.apply(late));
-      attempt.whenComplete((swapped, failure) -> stopped.countDown());
+      attempt =
+          CompletableFuture.supplyAsync(() -> act.apply(late))
+              .whenComplete((swapped, failure) -> stopped.countDown());
       assertThat(stopped.await(1, TimeUnit.MINUTES)).isTrue();
       assertThat(attempt).as("the attempt passes " + point).isNotDone();
     }
