@@ -105,6 +105,24 @@ class ArchitectureTest {
               resideInAPackage("dev.millrace..").and(resideInAPackage("..failure..").negate()));
 
   @ArchTest
+  static final ArchRule KINDS_OF_RUNS_DO_NOT_KNOW_EACH_OTHER =
+      noClasses()
+          .that()
+          .resideInAnyPackage("..millrace.run..", "..millrace.refresh..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("..millrace.replication..");
+
+  @ArchTest
+  static final ArchRule WHAT_RUNS_SHARE_KNOWS_NO_KIND_OF_RUN =
+      noClasses()
+          .that()
+          .resideInAnyPackage("..millrace.run..", "..millrace.replication..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("..millrace.refresh..");
+
+  @ArchTest
   static final ArchRule NOBODY_IMPORTS_WHAT_IS_ON_TOP =
       noClasses()
           .that()

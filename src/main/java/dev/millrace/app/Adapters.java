@@ -12,6 +12,7 @@ import dev.millrace.lake.Lake;
 import dev.millrace.lake.S3Lake;
 import dev.millrace.lake.S3LakeSettings;
 import dev.millrace.postgres.PostgresSettings;
+import dev.millrace.refresh.PostgresSeen;
 
 /**
  * Turns parts of the configuration into the settings of the adapters, which know nothing of the
@@ -48,6 +49,16 @@ final class Adapters {
         connection.connectTimeout(),
         connection.socketTimeout(),
         connection.statementTimeout());
+  }
+
+  /** Returns how a ClickHouse server reaches the database. */
+  static PostgresSeen seen(PostgresConnection connection) {
+    return new PostgresSeen(
+        connection.addressSeenByClickHouse(),
+        connection.database(),
+        connection.user(),
+        connection.password().map(Secret::value).orElse(null),
+        connection.clickHouseCollection().orElse(null));
   }
 
   /** Returns what {@link dev.millrace.lake.S3Lake} takes. */

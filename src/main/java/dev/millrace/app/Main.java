@@ -83,8 +83,8 @@ public final class Main implements Runnable {
         new DemoCommand(Main::startWorker));
   }
 
-  private static Worker startWorker(Path file) {
-    return Worker.start(Configuration.load(file, System.getenv()), System.getenv());
+  private static Worker startWorker(Path file, Map<String, String> environment) {
+    return Worker.start(Configuration.load(file, System.getenv()), environment);
   }
 
   /** Returns the file of the configuration: the option's, the environment's, or the default. */

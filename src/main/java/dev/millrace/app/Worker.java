@@ -1,5 +1,6 @@
 package dev.millrace.app;
 
+import dev.millrace.clickhouse.ClickHouse;
 import dev.millrace.control.LogShipping;
 import dev.millrace.control.Retention;
 import dev.millrace.failure.MillraceException;
@@ -10,18 +11,23 @@ import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
-import dev.millrace.replication.Admission;
-import dev.millrace.replication.FailureTranslation;
-import dev.millrace.replication.LeaseHolder;
-import dev.millrace.replication.OpenRuns;
-import dev.millrace.replication.RecordSteps;
+import dev.millrace.refresh.RefreshDimensionWorkflow;
+import dev.millrace.refresh.RefreshSettings;
+import dev.millrace.refresh.RefreshSteps;
 import dev.millrace.replication.ReplicateTableWorkflow;
 import dev.millrace.replication.ReplicateWorkflow;
 import dev.millrace.replication.ReplicationSettings;
 import dev.millrace.replication.RunSteps;
-import dev.millrace.replication.SearchAttribute;
-import dev.millrace.replication.StateDatabase;
 import dev.millrace.replication.TableSteps;
+import dev.millrace.run.Admission;
+import dev.millrace.run.AlertSteps;
+import dev.millrace.run.FailureTranslation;
+import dev.millrace.run.LeaseHolder;
+import dev.millrace.run.OpenRuns;
+import dev.millrace.run.RecordSteps;
+import dev.millrace.run.SearchAttribute;
+import dev.millrace.run.StateDatabase;
+import dev.millrace.run.TurnSteps;
 import io.temporal.client.WorkflowClient;
 import io.temporal.common.SearchAttributeKey;
 import io.temporal.worker.WorkerFactory;
@@ -60,6 +66,7 @@ public final class Worker implements AutoCloseable {
   private final LogShipping logs;
   private final Postgres state;
   private final Map<String, Postgres> postgres;
+  private final Map<String, ClickHouse> clickHouses;
   private final Map<String, Lake> lakes;
   private final Lake demoLake;
 
@@ -70,6 +77,7 @@ public final class Worker implements AutoCloseable {
       LogShipping logs,
       Postgres state,
       Map<String, Postgres> postgres,
+      Map<String, ClickHouse> clickHouses,
       Map<String, Lake> lakes,
       Lake demoLake) {
     this.temporal = temporal;
@@ -78,6 +86,7 @@ public final class Worker implements AutoCloseable {
     this.logs = logs;
     this.state = state;
     this.postgres = postgres;
+    this.clickHouses = clickHouses;
     this.lakes = lakes;
     this.demoLake = demoLake;
   }
@@ -131,6 +140,15 @@ public final class Worker implements AutoCloseable {
                 configuration.businessTimeZone().map(ZoneId::getId).orElse(null)),
             points);
     prepareState(settings);
+    Map<String, ClickHouse> clickHouses = clickHouses(configuration);
+    RefreshSettings refreshes =
+        new RefreshSettings(
+            state,
+            seen(configuration, postgres),
+            clickHouses,
+            configuration.approvers(),
+            settings.admission(),
+            points);
     WorkflowClient client = temporal.client();
     LeaseHolder leases = new LeaseHolder(stateSettings, client, LeaseHolder.Pace.PRODUCTION);
     Configuration.Control control = configuration.control();
@@ -154,10 +172,13 @@ public final class Worker implements AutoCloseable {
                 .setDefaultDeadlockDetectionTimeout(DEADLOCK.toMillis())
                 .build());
     worker.registerWorkflowImplementationTypes(
-        ReplicateWorkflow.class, ReplicateTableWorkflow.class);
+        ReplicateWorkflow.class, ReplicateTableWorkflow.class, RefreshDimensionWorkflow.class);
     worker.registerActivitiesImplementations(
-        new RunSteps(settings, leases, new OpenRuns(client), logs),
+        new TurnSteps(state, leases, new OpenRuns(client), logs),
+        new AlertSteps(settings.slack()),
+        new RunSteps(settings, leases),
         new TableSteps(settings),
+        new RefreshSteps(refreshes, leases, client),
         new RecordSteps(control.walFolder(), logs));
     factory.start();
     LOG.info(
@@ -165,7 +186,8 @@ public final class Worker implements AutoCloseable {
         configuration.temporal().taskQueue(),
         configuration.temporal().address(),
         configuration.temporal().namespace());
-    return new Worker(temporal, factory, leases, logs, state, postgres, lakes, demoLake);
+    return new Worker(
+        temporal, factory, leases, logs, state, postgres, clickHouses, lakes, demoLake);
   }
 
   private static Map<String, Postgres> connections(Configuration configuration) {
@@ -176,6 +198,29 @@ public final class Worker implements AutoCloseable {
             (name, connection) ->
                 connections.put(name, new Postgres(Adapters.postgres(name, connection))));
     return connections;
+  }
+
+  private static Map<String, ClickHouse> clickHouses(Configuration configuration) {
+    Map<String, ClickHouse> connections = new LinkedHashMap<>();
+    configuration
+        .clickHouse()
+        .forEach(
+            (name, connection) ->
+                connections.put(name, new ClickHouse(Adapters.clickHouse(name, connection))));
+    return connections;
+  }
+
+  private static Map<String, RefreshSettings.Source> seen(
+      Configuration configuration, Map<String, Postgres> postgres) {
+    Map<String, RefreshSettings.Source> sources = new LinkedHashMap<>();
+    configuration
+        .postgres()
+        .forEach(
+            (name, connection) ->
+                sources.put(
+                    name,
+                    new RefreshSettings.Source(postgres.get(name), Adapters.seen(connection))));
+    return sources;
   }
 
   private static Map<String, Lake> lakes(Configuration configuration) {
@@ -227,6 +272,7 @@ public final class Worker implements AutoCloseable {
     temporal.close();
     lakes.values().forEach(Lake::close);
     demoLake.close();
+    clickHouses.values().forEach(ClickHouse::close);
     postgres.values().forEach(Postgres::close);
     state.close();
   }

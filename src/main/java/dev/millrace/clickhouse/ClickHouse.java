@@ -31,6 +31,7 @@ import java.util.concurrent.ExecutionException;
  * answer is lost, the server is asked what became of it. Nothing is ever sent again. Times in text
  * are UTC. Thread-safe.
  */
+@SuppressWarnings("try") // An open response is the answer, and its close() is declared too widely.
 public final class ClickHouse implements AutoCloseable {
   /** How long after a statement's limit its answer may arrive. */
   private static final Duration GRACE = Duration.ofSeconds(2);

@@ -66,6 +66,15 @@ public record ShadowStatements(TargetTable live, String databaseEngine, String c
     return "DROP TABLE IF EXISTS %s%s SYNC".formatted(table.sql(), onCluster());
   }
 
+  /**
+   * Returns a statement that reloads a dictionary.
+   *
+   * @param dictionary {@code database.name}, plain identifiers
+   */
+  public String reload(String dictionary) {
+    return "SYSTEM RELOAD DICTIONARY%s %s".formatted(onCluster(), dictionary);
+  }
+
   /** Returns a statement that waits until each replica has what the others wrote. */
   String syncReplica(TargetTable table) {
     return "SYSTEM SYNC REPLICA%s %s".formatted(onCluster(), table.sql());

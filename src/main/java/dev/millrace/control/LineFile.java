@@ -166,7 +166,7 @@ final class LineFile implements AutoCloseable {
       syncFolders();
     }
     if (attempted != UNKNOWN && Arrays.equals(lines, read(attempted, lines.length))) {
-      channel.force(true);
+      channel.force(false);
       end = attempted + lines.length;
       return;
     }
@@ -184,7 +184,8 @@ final class LineFile implements AutoCloseable {
         // After a short write, the next one tells the cause.
         channel.write(buffer);
       }
-      channel.force(true);
+      // fdatasync: the length goes with the data, the times need not; Postgres' log does the same.
+      channel.force(false);
     } catch (ClosedByInterruptException exception) {
       throw exception;
     } catch (IOException exception) {
@@ -196,7 +197,7 @@ final class LineFile implements AutoCloseable {
   private void restore(long border, IOException cause) {
     try {
       channel.truncate(border);
-      channel.force(true);
+      channel.force(false);
     } catch (IOException exception) {
       cause.addSuppressed(exception);
     }

@@ -3,6 +3,7 @@ package dev.millrace.dev;
 import ch.qos.logback.classic.Level;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.failure.Points;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -10,6 +11,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -35,7 +37,8 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     description = {
       "Copy demo tables from Postgres to Parquet in S3, change rows, copy again,",
-      "and prove with another Parquet reader that the lake equals the tables.",
+      "and prove with another Parquet reader that the lake equals the tables. Then",
+      "refresh a ClickHouse table from Postgres in each way that a refresh can end.",
       "Everything runs on this host, on 127.0.0.1, and is removed at the end."
     })
 public final class DemoCommand implements Callable<Integer> {
@@ -47,6 +50,7 @@ public final class DemoCommand implements Callable<Integer> {
 
   private final WorkerStarter workerStarter;
   private final long begin = System.nanoTime();
+  private AutoCloseable worker;
 
   @Spec private CommandSpec spec;
 
@@ -122,7 +126,11 @@ public final class DemoCommand implements Callable<Integer> {
       heading("Second run: only what has changed");
       replicate(runs, id + "-2", lake, written);
       heading("Reading all Parquet objects back with DuckDB, and comparing them with Postgres");
-      code = prove(stack, postgres, lake, fresh ? written : Map.of()) ? 0 : 1;
+      boolean right = prove(stack, postgres, lake, fresh ? written : Map.of());
+      right &= refresh(stack, postgres, "products-" + SECOND.format(Instant.now()));
+      code = right ? 0 : 1;
+      say("");
+      say("All of it took %s.".formatted(since(begin)));
     }
     tellLeftOut(stack);
     if (!keep) {
@@ -145,8 +153,36 @@ public final class DemoCommand implements Callable<Integer> {
       level("dev.millrace.app.Worker", Level.ERROR);
     }
     long start = System.nanoTime();
-    stack.attach(workerStarter.start(stack.configuration()));
+    worker = workerStarter.start(stack.configuration(), System.getenv());
+    stack.attach(() -> worker.close());
     say(text("  Worker     ready on task queue millrace (%s)", since(start)));
+  }
+
+  private void restartWorker(EmbeddedStack stack, String points) {
+    try {
+      worker.close();
+    } catch (Exception e) {
+      throw new MillraceException(ErrorCode.STACK_FAILED, "The worker did not end: " + e, e);
+    }
+    Map<String, String> environment = new HashMap<>(System.getenv());
+    environment.put(Points.VARIABLE, points);
+    worker = workerStarter.start(stack.configuration(), environment);
+  }
+
+  /** Returns whether all refreshes ended as they should; true where there is no ClickHouse. */
+  private boolean refresh(EmbeddedStack stack, Connection postgres, String id) throws SQLException {
+    if (stack.clickHouse().isEmpty()) {
+      return true;
+    }
+    boolean right =
+        new RefreshDemo(stack, points -> restartWorker(stack, points), this::say)
+            .run(stack.clickHouse().get(), postgres, id);
+    say("");
+    say(
+        right
+            ? "REFRESHED: each refresh ended as it should, and the live table was right after each."
+            : "NOT REFRESHED: a refresh ended otherwise; this is a fault in Millrace.");
+    return right;
   }
 
   private boolean fill(Connection postgres) throws SQLException {
@@ -243,7 +279,6 @@ public final class DemoCommand implements Callable<Integer> {
                 "PROVEN: the newest version of each key in the lake equals the tables, %,d rows.",
                 proven)
             : "NOT PROVEN: the lake differs from the tables; this is a fault in Millrace.");
-    say("All of it took %s.".formatted(since(begin)));
     return equal;
   }
 
@@ -255,6 +290,11 @@ public final class DemoCommand implements Callable<Integer> {
   }
 
   private void tellLeftOut(EmbeddedStack stack) {
+    if (stack.clickHouse().isEmpty()) {
+      say("");
+      say("Left out, because there is no ClickHouse here: the refresh of a dimension.");
+      say("With `clickhouse` or npm on the PATH, on Linux x64, the demo shows it.");
+    }
     if (stack.temporal().isReal()) {
       return;
     }

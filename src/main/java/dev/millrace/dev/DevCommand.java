@@ -134,7 +134,7 @@ public final class DevCommand implements Callable<Integer> {
 
   private void startWorker(EmbeddedStack stack) {
     long begin = System.nanoTime();
-    stack.attach(workerStarter.start(stack.configuration()));
+    stack.attach(workerStarter.start(stack.configuration(), System.getenv()));
     double seconds = (System.nanoTime() - begin) / NANOS_PER_SECOND;
     say(String.format(Locale.ROOT, "  Worker     ready on task queue millrace (%.1f s)", seconds));
   }

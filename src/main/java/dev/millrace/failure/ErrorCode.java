@@ -100,6 +100,16 @@ public enum ErrorCode {
   WAL_UNWRITABLE(true),
   /** A run is open, so the state may not be changed by hand. */
   RUN_OPEN(false),
+  /** The live table was written by others between the audit and the swap, again and again. */
+  LIVE_CHANGING(false),
+  /** The shadow table is no longer what was audited. */
+  SHADOW_CHANGED(false),
+  /** Nobody decided in time. */
+  APPROVAL_TIMEOUT(false),
+  /** A decision that does not fit the question, or nothing waits for one. */
+  DECISION_REFUSED(false),
+  /** What was published was not what was audited; the old table was swapped back. */
+  ROLLED_BACK(false),
   /** One or more tables of a run failed. */
   TABLES_FAILED(false),
   /** A step took longer than its time limit, or its worker went away for too long. */

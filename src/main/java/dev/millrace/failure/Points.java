@@ -2,6 +2,7 @@ package dev.millrace.failure;
 
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,7 +28,29 @@ public final class Points {
           "write.before-complete",
           "write.after-complete",
           "write.before-watermark",
-          "write.after-watermark");
+          "write.after-watermark",
+          "load.before-create",
+          "load.after-create",
+          "load.after-insert",
+          "load.before-promote",
+          "load.after-promote",
+          "discard.before-rename",
+          "discard.after-rename",
+          "swap.after-intent",
+          "swap.before-rename",
+          "swap.after-rename",
+          "swap.before-exchange",
+          "swap.after-exchange",
+          "swap.after-rename-back",
+          "audit-published.end",
+          "save-state.before",
+          "save-state.after",
+          "rollback.begin",
+          "rollback.before-rename",
+          "rollback.after-rename",
+          "rollback.before-exchange",
+          "rollback.after-exchange",
+          "rollback.end");
 
   private enum Effect {
     KILL,
@@ -41,9 +64,12 @@ public final class Points {
     this.effects = new ConcurrentHashMap<>(effects);
   }
 
-  /** Returns the names of all points. */
-  public static Set<String> names() {
-    return NAMES;
+  /** Returns the names of the points of some steps. */
+  public static List<String> of(String... steps) {
+    return NAMES.stream()
+        .filter(name -> Arrays.asList(steps).contains(name.substring(0, name.indexOf('.'))))
+        .sorted()
+        .toList();
   }
 
   /**

@@ -15,10 +15,10 @@ import java.util.Objects;
  * @param nulls number of NULLs in each copied column, in their order
  * @param hash of all copied values whatever the order of the rows; null unless asked for
  */
-record AuditFigures(
+public record AuditFigures(
     String rows, String distinct, String sum, String newest, List<String> nulls, String hash) {
 
-  AuditFigures {
+  public AuditFigures {
     Objects.requireNonNull(rows, "rows");
     Objects.requireNonNull(distinct, "distinct");
     Objects.requireNonNull(sum, "sum");

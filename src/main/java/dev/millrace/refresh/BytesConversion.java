@@ -3,7 +3,7 @@ package dev.millrace.refresh;
 import java.util.List;
 
 /**
- * Takes {@code bytea} to {@code String} or {@code FixedString}, the bytes as they are.
+ * Takes Postgres' binary strings to {@code String} or {@code FixedString}, the bytes as they are.
  *
  * @param bytes of a {@code FixedString}, which have to be exactly as many: it would fill up with
  *     zero bytes that can't be told from real ones; 0 for {@code String}

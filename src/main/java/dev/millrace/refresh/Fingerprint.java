@@ -7,7 +7,7 @@ package dev.millrace.refresh;
  *     one
  * @param live {@code rows|distinct|sum} of the live table, likewise
  */
-record Fingerprint(String source, String live) {
+public record Fingerprint(String source, String live) {
 
   /** Returns the fingerprint of what was audited. */
   static Fingerprint of(AuditFigures source, AuditFigures live) {

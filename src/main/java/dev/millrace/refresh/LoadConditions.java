@@ -8,8 +8,8 @@ import java.util.Objects;
  * @param load how rows get across
  * @param takesQuery whether ClickHouse's {@code postgresql()} takes our own SELECT; only for {@link
  *     Load#PULL}
- * @param serverZone ClickHouse's time zone ({@code serverTimezone()}), which counts where a type names
- *     none
+ * @param serverZone ClickHouse's time zone ({@code serverTimezone()}), which counts where a type
+ *     names none
  * @param encoding of the Postgres database, such as {@code UTF8}
  */
 record LoadConditions(Load load, boolean takesQuery, String serverZone, String encoding) {

@@ -96,9 +96,7 @@ record TimestampConversion(boolean zoned, int sourceDigits, int targetDigits)
   }
 
   private String fits(String value) {
-    return fractionFits()
-        ? inRange(value)
-        : inRange(value) + " AND " + isWhole(value);
+    return fractionFits() ? inRange(value) : inRange(value) + " AND " + isWhole(value);
   }
 
   @Override
@@ -113,8 +111,7 @@ record TimestampConversion(boolean zoned, int sourceDigits, int targetDigits)
 
   @Override
   public String insert(String carried, String type) {
-    String micros =
-        "reinterpretAsInt64(reverse(unhex(%s))) + %d".formatted(carried, EPOCH);
+    String micros = "reinterpretAsInt64(reverse(unhex(%s))) + %d".formatted(carried, EPOCH);
     String time =
         isSeconds()
             ? "intDiv(%s, 1000000)".formatted(micros)
@@ -198,8 +195,7 @@ record TimestampConversion(boolean zoned, int sourceDigits, int targetDigits)
     if (!fractionFits()) {
       checks.add(
           RangeCheck.none(
-              value -> "%s AND NOT %s".formatted(inRange(value), isWhole(value)),
-              tooFine()));
+              value -> "%s AND NOT %s".formatted(inRange(value), isWhole(value)), tooFine()));
     }
     return checks;
   }

@@ -6,6 +6,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.Publication;
+import dev.millrace.run.State;
 import java.util.Optional;
 import java.util.Set;
 

@@ -4,6 +4,10 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.run.Alert;
+import dev.millrace.run.Arguments;
+import dev.millrace.run.Failures;
+import dev.millrace.run.SearchAttribute;
 import io.temporal.activity.ActivityCancellationType;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.common.RetryOptions;
@@ -36,7 +40,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
   @Override
   public CopiedTable replicate(RawValue input, RawValue unexpected) {
     try {
-      task = read(Arguments.only(input, unexpected));
+      task = read(Arguments.only(input, unexpected, "workflows/replicate-appdb.json"));
       table = task.table().name().toString();
       reading = activities(task.admission().maxAttempts());
       publishing = activities(0);
@@ -89,7 +93,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
 
   private void fail(RuntimeException failure) {
     state("failed");
-    show(Failures.describe(table, failure).message());
+    show(Failures.describe(failure).message());
   }
 
   private CopiedTable copy(int time) {
@@ -186,7 +190,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
         TableActivities.class,
         ActivityOptions.newBuilder()
             .setSummary(table)
-            .setScheduleToCloseTimeout(Duration.ofSeconds(task.admission().tableTimeoutSeconds()))
+            .setScheduleToCloseTimeout(Duration.ofSeconds(task.admission().stepTimeoutSeconds()))
             .setHeartbeatTimeout(HEARTBEAT)
             // The attempt throws away what it staged before the table is said to be cancelled.
             .setCancellationType(ActivityCancellationType.WAIT_CANCELLATION_COMPLETED)

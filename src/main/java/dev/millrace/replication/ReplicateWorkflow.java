@@ -5,7 +5,16 @@ import dev.millrace.control.RunId;
 import dev.millrace.control.StopReason;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
-import io.temporal.activity.ActivityCancellationType;
+import dev.millrace.run.Admission;
+import dev.millrace.run.Alert;
+import dev.millrace.run.Arguments;
+import dev.millrace.run.FailedStep;
+import dev.millrace.run.Failures;
+import dev.millrace.run.LeaseHolding;
+import dev.millrace.run.RunRecords;
+import dev.millrace.run.SearchAttribute;
+import dev.millrace.run.StepFailure;
+import dev.millrace.run.TurnActivities;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.api.enums.v1.ParentClosePolicy;
 import io.temporal.common.RetryOptions;
@@ -26,10 +35,10 @@ import org.slf4j.Logger;
 
 /** One run: its turn, its tables, its end. */
 public final class ReplicateWorkflow implements Replicate {
+  private static final String EXAMPLE = "workflows/replicate-appdb.json";
+
   /** Longer lists of failed tables end in a count. */
   private static final int MOST_FAILURE_TEXT = 8_000;
-
-  private static final Duration LONGEST_RUN = Duration.ofDays(365);
 
   private final Logger log = Workflow.getLogger(ReplicateWorkflow.class);
 
@@ -45,18 +54,16 @@ public final class ReplicateWorkflow implements Replicate {
                       .build())
               .build());
 
-  private final RunActivities lease =
+  private final TurnActivities turns =
       Workflow.newActivityStub(
-          RunActivities.class,
+          TurnActivities.class,
           ActivityOptions.newBuilder()
-              .setSummary("lease")
-              .setStartToCloseTimeout(LONGEST_RUN)
-              // Above the time between heartbeats of a worker with 10,000 leases, and so that
-              // another worker still renews the lease before it expires.
-              .setHeartbeatTimeout(Duration.ofSeconds(150))
-              .setCancellationType(ActivityCancellationType.TRY_CANCEL)
+              .setStartToCloseTimeout(Duration.ofMinutes(1))
               .setRetryOptions(
-                  RetryOptions.newBuilder().setMaximumInterval(Duration.ofSeconds(10)).build())
+                  RetryOptions.newBuilder()
+                      .setInitialInterval(Duration.ofSeconds(1))
+                      .setMaximumInterval(Duration.ofSeconds(30))
+                      .build())
               .build());
 
   private ObjectNode argument;
@@ -72,6 +79,7 @@ public final class ReplicateWorkflow implements Replicate {
   private CancellationScope tables;
   private RuntimeException leaseFailure;
   private RunRecords records;
+  private TableEvent events;
   private boolean recording;
   private boolean timeIsUp;
 
@@ -79,7 +87,7 @@ public final class ReplicateWorkflow implements Replicate {
   public RunResult replicate(RawValue raw, RawValue unexpected) {
     Continuation continuation;
     try {
-      argument = ReplicateInputParser.object(Arguments.only(raw, unexpected));
+      argument = ReplicateInputParser.object(Arguments.only(raw, unexpected, EXAMPLE));
       continuation =
           Continuation.take(argument, Workflow.getInfo().getContinuedExecutionRunId().orElse(null));
       input = ReplicateInputParser.parse(argument);
@@ -102,7 +110,7 @@ public final class ReplicateWorkflow implements Replicate {
             new RunActivities.Request(
                 input.demo(), input.source(), input.lake(), input.notifySlack()));
     runId = continuation == null ? newRunId() : continuation.runId();
-    records = new RunRecords(input.pipeline().name(), runId, input.tables().size(), admission);
+    records = new RunRecords(input.pipeline().name(), runId, admission);
     if (admission.searchAttributes()) {
       Workflow.upsertTypedSearchAttributes(
           SearchAttribute.PIPELINE.valueSet(input.pipeline().name()),
@@ -132,23 +140,22 @@ public final class ReplicateWorkflow implements Replicate {
     Instant instant;
     if (continuation == null) {
       show("queued: waiting for the turn of pipeline " + input.pipeline());
-      steps.takeTurn(
-          new RunActivities.Turn(
+      turns.takeTurn(
+          new TurnActivities.Turn(
               input.pipeline().name(),
               runId,
               Workflow.getInfo().getWorkflowId(),
-              Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString()));
+              Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString(),
+              TurnActivities.Policy.QUEUE));
       instant = Instant.ofEpochMilli(Workflow.currentTimeMillis());
-      records.begin(instant);
-      recording = true;
+      beginRecords(instant);
       records.start(input.demo() ? "demo" : "replicate");
     } else {
       instant = Instant.parse(continuation.instant());
       next = continuation.next();
       succeeded = continuation.succeeded();
       failedTables = continuation.failed();
-      records.begin(instant);
-      recording = true;
+      beginRecords(instant);
     }
     state("running");
     copyUnderLease(instant);
@@ -159,16 +166,26 @@ public final class ReplicateWorkflow implements Replicate {
     return end(close());
   }
 
+  private void beginRecords(Instant instant) {
+    records.begin(instant);
+    events = new TableEvent(input.pipeline().name(), runId, records.businessDate());
+    recording = true;
+  }
+
   /** Records the run's end before its lease is let go. */
   private void finish(StopReason stopped) {
     recording = false;
-    records.finish(succeeded, failedTables, stopped);
+    records.finish(
+        RunOutcome.status(succeeded, failedTables, stopped),
+        RunOutcome.reason(failedTables, stopped),
+        succeeded,
+        failedTables,
+        input.tables().size() - succeeded - failedTables);
   }
 
   private void copyUnderLease(Instant instant) {
     tables = Workflow.newCancellationScope(() -> copyTables(instant));
-    CancellationScope holding = Workflow.newCancellationScope(this::holdLease);
-    holding.run();
+    CancellationScope holding = LeaseHolding.hold(input.pipeline().name(), runId, this::loseLease);
     CancellationScope timing = Workflow.newCancellationScope(() -> limitTime(instant));
     timing.run();
     try {
@@ -183,7 +200,7 @@ public final class ReplicateWorkflow implements Replicate {
       holding.cancel();
     }
     if (leaseFailure != null) {
-      throw lost(leaseFailure);
+      throw LeaseHolding.lost(leaseFailure);
     }
   }
 
@@ -204,33 +221,12 @@ public final class ReplicateWorkflow implements Replicate {
             });
   }
 
-  private void holdLease() {
-    Async.procedure(lease::holdLease, input.pipeline().name(), runId)
-        .handle(
-            (nothing, failure) -> {
-              if (failure != null && !(failure.getCause() instanceof CanceledFailure)) {
-                loseLease(failure);
-              }
-              return null;
-            });
-  }
-
   /** Stops all tables: none of them can publish any more. */
   private void loseLease(RuntimeException failure) {
     if (leaseFailure == null) {
       leaseFailure = failure;
       tables.cancel("the lease is lost");
     }
-  }
-
-  private static ApplicationFailure lost(RuntimeException failure) {
-    TableFailure described = Failures.describe("", failure);
-    return Failures.traceless(
-        ApplicationFailure.newBuilder()
-            .setType(described.code())
-            .setMessage(described.message())
-            .setNonRetryable(true)
-            .build());
   }
 
   /** Starts tables in their order until all are done, or until the history is long enough. */
@@ -258,7 +254,7 @@ public final class ReplicateWorkflow implements Replicate {
           Workflow.newUntypedChildWorkflowStub(ReplicateTable.TYPE, childOptions(name))
               .execute(CopiedTable.class, task(position, instant, table));
       succeeded++;
-      records.copied(position, copied);
+      records.event(events.copied(position, RunRecords.now(), copied));
     } catch (TemporalFailure failure) {
       fail(position, table, failure);
     } finally {
@@ -268,9 +264,9 @@ public final class ReplicateWorkflow implements Replicate {
   }
 
   private void fail(int position, TableRequest table, TemporalFailure failure) {
-    TableFailure described = Failures.describe(table.name().toString(), failure);
+    TableFailure described = TableFailure.of(table.name().toString(), Failures.describe(failure));
     if (timeIsUp && described.code().equals(ErrorCode.CANCELLED.name())) {
-      records.failed(position, outOfTime(described.table()), null);
+      recordFailed(position, outOfTime(described.table()), null);
       return;
     }
     failedTables++;
@@ -278,12 +274,16 @@ public final class ReplicateWorkflow implements Replicate {
     if (described.code().equals(ErrorCode.LEASE_LOST.name())) {
       loseLease(failure);
     }
-    records.failed(position, described, Failures.step(failure));
+    recordFailed(position, described, Failures.step(failure));
     Workflow.newDetachedCancellationScope(
             () ->
                 steps.recordFailure(
                     input.pipeline().name(), runId, position, table.name(), described))
         .run();
+  }
+
+  private void recordFailed(int position, TableFailure failure, FailedStep step) {
+    records.event(events.failed(position, RunRecords.now(), failure.table(), failure, step));
   }
 
   /** A table that is cut short is no failure: its watermark stays, the next run copies it. */
@@ -348,7 +348,9 @@ public final class ReplicateWorkflow implements Replicate {
   private void closeAfter(TemporalFailure failure) {
     try {
       if (recording) {
-        records.failed(Failures.describe(null, failure));
+        // Its number comes after those of all tables.
+        TableFailure described = TableFailure.of(null, Failures.describe(failure));
+        recordFailed(input.tables().size(), described, null);
         finish(StopReason.ERROR);
       }
       close();
@@ -356,7 +358,7 @@ public final class ReplicateWorkflow implements Replicate {
       log.warn(
           "run {} could not be closed, its lease expires by itself: {}",
           runId,
-          Failures.describe("", second).message());
+          Failures.describe(second).message());
       failure.addSuppressed(second);
     }
   }
@@ -369,7 +371,7 @@ public final class ReplicateWorkflow implements Replicate {
             ActivityOptions.newBuilder()
                 .setSummary("close")
                 .setStartToCloseTimeout(Duration.ofMinutes(1))
-                .setScheduleToCloseTimeout(Duration.ofSeconds(admission.tableTimeoutSeconds()))
+                .setScheduleToCloseTimeout(Duration.ofSeconds(admission.stepTimeoutSeconds()))
                 .setRetryOptions(
                     RetryOptions.newBuilder().setMaximumInterval(Duration.ofSeconds(30)).build())
                 .build());
@@ -418,7 +420,7 @@ public final class ReplicateWorkflow implements Replicate {
   }
 
   private void tellFailure(TemporalFailure failure) {
-    TableFailure described = Failures.describe("", failure);
+    StepFailure described = Failures.describe(failure);
     log.warn("run {} failed: {} {}", runId, described.code(), described.message());
     boolean alertable = !described.code().equals(ErrorCode.SLACK_NOT_CONFIGURED.name());
     if (input.notifySlack() && alertable) {

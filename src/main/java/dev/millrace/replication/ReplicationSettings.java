@@ -3,12 +3,13 @@ package dev.millrace.replication;
 import dev.millrace.control.ControlDatabase;
 import dev.millrace.control.ControlSchema;
 import dev.millrace.control.RunQueue;
-import dev.millrace.failure.ErrorCode;
-import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.run.Admission;
+import dev.millrace.run.Configured;
+import dev.millrace.run.StateDatabase;
 import java.util.Map;
 import java.util.Optional;
 
@@ -50,27 +51,12 @@ public record ReplicationSettings(
   }
 
   Postgres source(TableTask task) {
-    return task.demo() ? demoSource : named(sources, task.source(), "source", "postgres");
+    return task.demo()
+        ? demoSource
+        : Configured.named(sources, task.source(), "source", "postgres");
   }
 
   Lake lake(TableTask task) {
-    return task.demo() ? demoLake : named(lakes, task.lake(), "lake", "lakes");
-  }
-
-  static <T> T named(Map<String, T> configured, String name, String field, String setting) {
-    T found = configured.get(name);
-    if (found == null) {
-      throw new MillraceException(
-          ErrorCode.UNKNOWN_CONNECTION,
-          "%s '%s' is not in the worker's configuration; %s has %s"
-              .formatted(
-                  field,
-                  name,
-                  setting,
-                  configured.isEmpty()
-                      ? "nothing"
-                      : String.join(", ", configured.keySet().stream().sorted().toList())));
-    }
-    return found;
+    return task.demo() ? demoLake : Configured.named(lakes, task.lake(), "lake", "lakes");
   }
 }

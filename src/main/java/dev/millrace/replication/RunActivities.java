@@ -1,6 +1,7 @@
 package dev.millrace.replication;
 
 import dev.millrace.postgres.TableName;
+import dev.millrace.run.Admission;
 import io.temporal.activity.ActivityInterface;
 
 /** What a run does beside its tables. Errors: {@code ApplicationFailure} with a code as type. */
@@ -18,16 +19,6 @@ public interface RunActivities {
   record Request(boolean demo, String source, String lake, boolean notifySlack) {}
 
   /**
-   * A run that wants its turn.
-   *
-   * @param pipeline its pipeline
-   * @param runId its id
-   * @param workflowId its workflow
-   * @param startedAt when the workflow started, an ISO-8601 instant
-   */
-  record Turn(String pipeline, String runId, String workflowId, String startedAt) {}
-
-  /**
    * What tells the run's end.
    *
    * @param pipeline its pipeline
@@ -41,22 +32,10 @@ public interface RunActivities {
   /** Checks the request against the configuration. */
   Admission admit(Request request);
 
-  /** Takes the lease; fails with {@code QUEUED}, to be asked again, while it is not our turn. */
-  void takeTurn(Turn turn);
-
-  /**
-   * Renews the lease until it is cancelled, beside the worker's activities and without a slot of
-   * theirs; fails with {@code LEASE_LOST}.
-   */
-  void holdLease(String pipeline, String runId);
-
   /** Records that a table failed. */
   void recordFailure(
       String pipeline, String runId, int position, TableName table, TableFailure failure);
 
   /** Releases the lease, or the place in the queue, and returns the run's result. */
   RunResult close(Closing closing);
-
-  /** Posts a text to Slack. */
-  void alert(String text);
 }

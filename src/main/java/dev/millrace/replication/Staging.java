@@ -7,6 +7,7 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.StagedObject;
 import dev.millrace.lake.StagedUpload;
+import dev.millrace.run.State;
 import java.nio.ByteBuffer;
 import java.time.Instant;
 import java.util.UUID;

@@ -1,12 +1,10 @@
 package dev.millrace.replication;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.millrace.control.EventStatus;
-import dev.millrace.control.WalFormat;
 import dev.millrace.control.WalRecord;
-import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.ServerAnswer;
+import dev.millrace.run.FailedStep;
+import dev.millrace.run.FailureWords;
 import java.time.Instant;
 import java.time.LocalDate;
 
@@ -60,93 +58,15 @@ record TableEvent(String pipeline, String runId, LocalDate businessDate) {
         table,
         null,
         businessDate,
-        status(failure.code()),
+        FailureWords.status(failure.code()),
         answer == null ? null : answer.httpStatus(),
         null,
         writing ? null : attempts,
         writing ? attempts : null,
         null,
         null,
-        WalFormat.cut(WalFormat.printable(failure.code() + ": " + failure.message())),
-        extra(answer));
-  }
-
-  private static ObjectNode extra(ServerAnswer answer) {
-    if (answer == null || answer.code().isEmpty()) {
-      return null;
-    }
-    return JsonNodeFactory.instance.objectNode().put(answer.kind().field(), answer.code());
-  }
-
-  /** Returns the control plane's word for a failure of Millrace. */
-  static EventStatus status(String code) {
-    for (ErrorCode known : ErrorCode.values()) {
-      if (known.name().equals(code)) {
-        return status(known);
-      }
-    }
-    return EventStatus.ERROR;
-  }
-
-  private static EventStatus status(ErrorCode code) {
-    return switch (code) {
-      case TABLE_MISSING,
-          COLUMN_MISSING,
-          KEY_MISSING,
-          KEY_TYPE_UNSUPPORTED,
-          NULL_KEYS,
-          NO_PRIVILEGE,
-          ROWS_HIDDEN,
-          VALUE_OUT_OF_RANGE,
-          SOURCE_CHANGED,
-          EMPTY_SOURCE,
-          POSTGRES_UNAVAILABLE,
-          POSTGRES_REFUSED,
-          POSTGRES_ERROR ->
-          EventStatus.SOURCE_ERROR;
-      case LAKE_CHANGED,
-          FOLDER_TAKEN,
-          STAGED_OBJECT_LOST,
-          CLICKHOUSE_UNAVAILABLE,
-          CLICKHOUSE_REFUSED,
-          CLICKHOUSE_ERROR,
-          TARGET_MISSING,
-          TARGET_UNSUPPORTED,
-          ENGINE_UNSUPPORTED,
-          COLUMN_MISMATCH,
-          TYPE_UNSUPPORTED,
-          LAKE_UNAVAILABLE,
-          LAKE_REFUSED,
-          CREDENTIALS_EXPIRED ->
-          EventStatus.SINK_ERROR;
-      case TIMEOUT -> EventStatus.TIMEOUT;
-      case BAD_INPUT,
-          BAD_CONFIGURATION,
-          UNKNOWN_CONNECTION,
-          DEMO_REFUSED,
-          SLACK_NOT_CONFIGURED,
-          QUEUED,
-          LEASE_HELD,
-          LEASE_LOST,
-          RUN_ID_TAKEN,
-          AUDIT_FAILED,
-          PARITY_MISMATCH,
-          ATTEMPT_OVERTAKEN,
-          INTENT_CONFLICT,
-          WATERMARK_CONFLICT,
-          TEMPORAL_UNAVAILABLE,
-          NOTIFICATION_FAILED,
-          NOTIFICATION_REFUSED,
-          BAD_RECORD,
-          WAL_UNWRITABLE,
-          RUN_OPEN,
-          TABLES_FAILED,
-          WORKER_STOPPED,
-          CANCELLED,
-          STACK_FAILED,
-          INTERNAL ->
-          EventStatus.ERROR;
-    };
+        FailureWords.detail(failure.code(), failure.message()),
+        FailureWords.extra(answer));
   }
 
   private static int milliseconds(long value) {

@@ -1,5 +1,7 @@
 package dev.millrace.replication;
 
+import dev.millrace.run.StepFailure;
+
 /**
  * Why a table failed.
  *
@@ -7,4 +9,8 @@ package dev.millrace.replication;
  * @param code the stable code
  * @param message names the thing, the cause and the way out
  */
-public record TableFailure(String table, String code, String message) {}
+public record TableFailure(String table, String code, String message) {
+  static TableFailure of(String table, StepFailure failure) {
+    return new TableFailure(table, failure.code(), failure.message());
+  }
+}

@@ -1,5 +1,6 @@
 package dev.millrace.replication;
 
+import dev.millrace.run.Admission;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;

@@ -13,7 +13,7 @@ class DemoCommandTest {
   @Test
   void theHelpNamesItsOptions() {
     int code =
-        new CommandLine(new DemoCommand(configuration -> () -> {}))
+        new CommandLine(new DemoCommand((configuration, environment) -> () -> {}))
             .setOut(new PrintWriter(text))
             .execute("--help");
     assertThat(code).isZero();
@@ -23,7 +23,7 @@ class DemoCommandTest {
   @Test
   void tooFewRowsAreAUsageError() {
     int code =
-        new CommandLine(new DemoCommand(configuration -> () -> {}))
+        new CommandLine(new DemoCommand((configuration, environment) -> () -> {}))
             .setErr(new PrintWriter(text))
             .execute("--rows", "999");
     assertThat(code).isEqualTo(CommandLine.ExitCode.USAGE);

@@ -125,7 +125,7 @@ class DevCommandIT {
   void theHelpNamesWhatSteersWhereProgramsComeFrom() {
     StringWriter text = new StringWriter();
     int code =
-        new CommandLine(new DevCommand(configuration -> () -> {}))
+        new CommandLine(new DevCommand((configuration, environment) -> () -> {}))
             .setOut(new PrintWriter(text))
             .execute("--help");
     assertThat(code).isZero();
@@ -138,7 +138,7 @@ class DevCommandIT {
   void aPortOutOfRangeIsAUsageError() {
     StringWriter text = new StringWriter();
     int code =
-        new CommandLine(new DevCommand(configuration -> () -> {}))
+        new CommandLine(new DevCommand((configuration, environment) -> () -> {}))
             .setErr(new PrintWriter(text))
             .execute("--ui-port", "65536");
     assertThat(code).isEqualTo(CommandLine.ExitCode.USAGE);
@@ -160,7 +160,7 @@ class DevCommandIT {
       System.exit(command.execute(arguments));
     }
 
-    private static AutoCloseable startWorker(Path configuration) {
+    private static AutoCloseable startWorker(Path configuration, Map<String, String> environment) {
       Path mark = configuration.resolveSibling("worker-was-started-with");
       Folders.writePrivate(mark, configuration.toString());
       return () -> Files.delete(mark);

@@ -13,12 +13,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Which pairs of types are refused, and why; MappingIT shows that the others work. */
 class ColumnMappingTest {
-  private static final LoadConditions PUSH =
-      new LoadConditions(Load.PUSH, false, "UTC", "UTF8");
-  private static final LoadConditions PULL =
-      new LoadConditions(Load.PULL, true, "UTC", "UTF8");
-  private static final LoadConditions OLD =
-      new LoadConditions(Load.PULL, false, "UTC", "UTF8");
+  private static final LoadConditions PUSH = new LoadConditions(Load.PUSH, false, "UTC", "UTF8");
+  private static final LoadConditions PULL = new LoadConditions(Load.PULL, true, "UTC", "UTF8");
+  private static final LoadConditions OLD = new LoadConditions(Load.PULL, false, "UTC", "UTF8");
 
   static SourceColumn source(String name, String type) {
     PostgresType parsed =

@@ -141,9 +141,7 @@ public final class LoadBench {
           SourceColumns columns =
               SourceColumns.of(connection, new Catalogue().relation(connection, SOURCE));
           return ColumnMapping.all(
-              columns.columns(),
-              TYPES,
-              new LoadConditions(load, true, "UTC", columns.encoding()));
+              columns.columns(), TYPES, new LoadConditions(load, true, "UTC", columns.encoding()));
         });
   }
 

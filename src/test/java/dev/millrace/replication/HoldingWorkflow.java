@@ -1,5 +1,8 @@
 package dev.millrace.replication;
 
+import dev.millrace.run.Failures;
+import dev.millrace.run.StepFailure;
+import dev.millrace.run.TurnActivities;
 import io.temporal.activity.ActivityCancellationType;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.workflow.Async;
@@ -12,6 +15,9 @@ import java.util.Map;
 
 /** A run that does nothing but take its turn and hold its lease. */
 public final class HoldingWorkflow implements Holding {
+  private static final ActivityOptions SHORT =
+      ActivityOptions.newBuilder().setStartToCloseTimeout(Duration.ofMinutes(1)).build();
+
   private boolean ended;
   private String nextQueue;
   private String outcome;
@@ -20,13 +26,14 @@ public final class HoldingWorkflow implements Holding {
   @Override
   public String hold(Order order) {
     Workflow.upsertMemo(Map.of("run_id", order.runId()));
-    RunActivities steps = steps(order);
-    steps.takeTurn(
-        new RunActivities.Turn(
-            order.pipeline(),
-            order.runId(),
-            Workflow.getInfo().getWorkflowId(),
-            Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString()));
+    stub(TurnActivities.class, SHORT, order)
+        .takeTurn(
+            new TurnActivities.Turn(
+                order.pipeline(),
+                order.runId(),
+                Workflow.getInfo().getWorkflowId(),
+                Instant.ofEpochMilli(Workflow.getInfo().getRunStartedTimestampMillis()).toString(),
+                TurnActivities.Policy.QUEUE));
     if (order.hold()) {
       holding = Workflow.newCancellationScope(() -> holdLease(order));
       holding.run();
@@ -39,7 +46,8 @@ public final class HoldingWorkflow implements Holding {
     if (outcome != null) {
       return outcome;
     }
-    steps.close(new RunActivities.Closing(order.pipeline(), order.runId(), true, 0, false));
+    stub(RunActivities.class, SHORT, order)
+        .close(new RunActivities.Closing(order.pipeline(), order.runId(), true, 0, false));
     return "ended";
   }
 
@@ -47,29 +55,28 @@ public final class HoldingWorkflow implements Holding {
     Async.procedure(lease(order)::holdLease, order.pipeline(), order.runId())
         .handle(
             (nothing, failure) -> {
-              TableFailure described = Failures.describe("", failure);
+              StepFailure described = Failures.describe(failure);
               outcome = described.code() + " " + described.message();
               return null;
             });
   }
 
-  private static RunActivities stub(ActivityOptions.Builder options, Order order) {
-    if (order.activityQueue() != null) {
-      options.setTaskQueue(order.activityQueue());
+  private static <T> T stub(Class<T> activities, ActivityOptions options, Order order) {
+    if (order.activityQueue() == null) {
+      return Workflow.newActivityStub(activities, options);
     }
-    return Workflow.newActivityStub(RunActivities.class, options.build());
+    return Workflow.newActivityStub(
+        activities, options.toBuilder().setTaskQueue(order.activityQueue()).build());
   }
 
-  private static RunActivities steps(Order order) {
-    return stub(ActivityOptions.newBuilder().setStartToCloseTimeout(Duration.ofMinutes(1)), order);
-  }
-
-  private static RunActivities lease(Order order) {
+  private static TurnActivities lease(Order order) {
     return stub(
+        TurnActivities.class,
         ActivityOptions.newBuilder()
             .setStartToCloseTimeout(Duration.ofDays(365))
             .setHeartbeatTimeout(Duration.ofSeconds(order.heartbeatSeconds()))
-            .setCancellationType(ActivityCancellationType.WAIT_CANCELLATION_COMPLETED),
+            .setCancellationType(ActivityCancellationType.WAIT_CANCELLATION_COMPLETED)
+            .build(),
         order);
   }
 

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
+import dev.millrace.run.LeaseHolder;
 import dev.millrace.testing.Await;
 import dev.millrace.testing.CutLine;
 import dev.millrace.testing.Logs;

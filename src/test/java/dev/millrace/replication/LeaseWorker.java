@@ -10,6 +10,13 @@ import dev.millrace.lake.Lake;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.SslMode;
+import dev.millrace.run.Admission;
+import dev.millrace.run.FailureTranslation;
+import dev.millrace.run.LeaseHolder;
+import dev.millrace.run.OpenRuns;
+import dev.millrace.run.RecordSteps;
+import dev.millrace.run.StateDatabase;
+import dev.millrace.run.TurnSteps;
 import dev.millrace.testing.TestStack;
 import dev.millrace.testing.TestTemporal;
 import io.temporal.client.WorkflowClient;
@@ -110,7 +117,8 @@ final class LeaseWorker implements AutoCloseable {
     worker.registerWorkflowImplementationTypes(
         HoldingWorkflow.class, ReplicateWorkflow.class, ReplicateTableWorkflow.class);
     worker.registerActivitiesImplementations(
-        new RunSteps(settings, leases, new OpenRuns(client), logs),
+        new TurnSteps(state, leases, new OpenRuns(client), logs),
+        new RunSteps(settings, leases),
         new TableSteps(settings),
         new RecordSteps(walFolder, logs));
     factory.start();

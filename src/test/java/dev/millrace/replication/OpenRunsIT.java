@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.NullNode;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.run.OpenRuns;
 import dev.millrace.testing.Await;
 import dev.millrace.testing.CutLine;
 import dev.millrace.testing.TestStack;

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.millrace.testing.Await;
+import dev.millrace.testing.SavedHistories;
 import dev.millrace.testing.TestPipeline;
 import dev.millrace.testing.TestStack;
 import dev.millrace.testing.TestTemporal;
@@ -15,7 +16,6 @@ import io.temporal.api.workflowservice.v1.DescribeNamespaceRequest;
 import io.temporal.client.WorkflowClient;
 import io.temporal.client.WorkflowOptions;
 import io.temporal.client.WorkflowStub;
-import io.temporal.common.WorkflowExecutionHistory;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -35,31 +35,8 @@ class RecordHistories {
   /** After this many events the server suggests to continue as new. */
   private static final int MOST_EVENTS = 60;
 
-  private static void save(String name, WorkflowClient client, WorkflowExecution execution)
-      throws IOException {
-    Path file = ReplayTest.FOLDER.resolve(name + ".json");
-    if (Files.exists(file)) {
-      return;
-    }
-    WorkflowExecutionHistory history =
-        client.fetchHistory(execution.getWorkflowId(), execution.getRunId());
-    Files.createDirectories(ReplayTest.FOLDER);
-    Files.writeString(file, withoutMachine(history.toJson(true)) + "\n");
-  }
-
-  private static void save(String name, String workflowId) throws IOException {
-    save(name, TestTemporal.client(), execution(workflowId));
-  }
-
   private static WorkflowExecution execution(String workflowId) {
     return WorkflowExecution.newBuilder().setWorkflowId(workflowId).build();
-  }
-
-  /** Process ids, host names and traces are of no use to a replay. */
-  private static String withoutMachine(String history) {
-    return history
-        .replaceAll("\"\\d+@[^\"]*\"", "\"worker@host\"")
-        .replaceAll("\"stackTrace\": \"[^\"]*\"", "\"stackTrace\": \"\"");
   }
 
   @Test
@@ -83,18 +60,18 @@ class RecordHistories {
         Await.until(
             "the third is queued",
             () -> TestTemporal.attempt(pipeline.workflowId("third"), "RunTakeTurn") > 2);
-        save("queued", pipeline.workflowId("second"));
-        save("extracting", pipeline.workflowId("first"));
-        save("extracting-table", child);
+        SavedHistories.save("queued", pipeline.workflowId("second"));
+        SavedHistories.save("extracting", pipeline.workflowId("first"));
+        SavedHistories.save("extracting-table", child);
         third.cancel();
         Await.until("it is cancelled", () -> ended(pipeline.workflowId("third")));
-        save("cancelled-in-queue", pipeline.workflowId("third"));
+        SavedHistories.save("cancelled-in-queue", pipeline.workflowId("third"));
         assertThat(gate).isNotNull();
       }
       TestTemporal.result(first);
       TestTemporal.result(second);
-      save("ok", pipeline.workflowId("first"));
-      save("ok-table", child);
+      SavedHistories.save("ok", pipeline.workflowId("first"));
+      SavedHistories.save("ok-table", child);
       assertThat(worker).isNotNull();
     }
   }
@@ -114,8 +91,8 @@ class RecordHistories {
     try (WorkerProcess worker = pipeline.worker("")) {
       String missing = pipeline.schema() + ".missing";
       TestTemporal.failure(pipeline.start("partial", List.of(missing, pipeline.table())));
-      save("one-table-failed", pipeline.workflowId("partial"));
-      save("one-table-failed-table", pipeline.workflowId("partial") + "/" + missing);
+      SavedHistories.save("one-table-failed", pipeline.workflowId("partial"));
+      SavedHistories.save("one-table-failed-table", pipeline.workflowId("partial") + "/" + missing);
 
       WorkflowStub robbed;
       try (TestPipeline.Gate gate = pipeline.shutGate()) {
@@ -131,8 +108,9 @@ class RecordHistories {
         assertThat(gate).isNotNull();
       }
       TestTemporal.failure(robbed);
-      save("lease-lost", pipeline.workflowId("robbed"));
-      save("lease-lost-table", pipeline.workflowId("robbed") + "/" + pipeline.gatedView());
+      SavedHistories.save("lease-lost", pipeline.workflowId("robbed"));
+      SavedHistories.save(
+          "lease-lost-table", pipeline.workflowId("robbed") + "/" + pipeline.gatedView());
       assertThat(worker).isNotNull();
     }
   }
@@ -169,8 +147,8 @@ class RecordHistories {
         assertThat(pipeline.leftovers()).isEmpty();
         assertThat(lastEvent(client, begun))
             .isEqualTo(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW);
-        save("continued-as-new", client, begun);
-        save("continued-as-new-last", client, execution(pipeline.workflowId("run")));
+        SavedHistories.save("continued-as-new", client, begun);
+        SavedHistories.save("continued-as-new-last", client, execution(pipeline.workflowId("run")));
         assertThat(worker.errors()).isEmpty();
       }
     } finally {

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.millrace.refresh.RefreshDimensionWorkflow;
+import dev.millrace.testing.SavedHistories;
 import io.temporal.common.WorkflowExecutionHistory;
 import io.temporal.testing.WorkflowReplayer;
 import java.io.IOException;
@@ -25,8 +27,6 @@ import org.junit.jupiter.api.TestFactory;
  * histories with {@link RecordHistories}; those of released versions stay.
  */
 class ReplayTest {
-  static final Path FOLDER = Path.of("src", "test", "resources", "histories");
-
   private static final JsonMapper JSON = new JsonMapper();
 
   @TestFactory
@@ -42,7 +42,7 @@ class ReplayTest {
   }
 
   private static List<Path> histories() throws IOException {
-    try (Stream<Path> files = Files.list(FOLDER)) {
+    try (Stream<Path> files = Files.list(SavedHistories.FOLDER)) {
       List<Path> histories = files.sorted().toList();
       assertThat(histories).isNotEmpty();
       return histories;
@@ -58,12 +58,13 @@ class ReplayTest {
     WorkflowReplayer.replayWorkflowExecution(
         WorkflowExecutionHistory.fromJson(history, workflowId),
         ReplicateWorkflow.class,
-        ReplicateTableWorkflow.class);
+        ReplicateTableWorkflow.class,
+        RefreshDimensionWorkflow.class);
   }
 
   @Test
   void anotherOrderOfStepsIsSeen() throws IOException {
-    String history = Files.readString(FOLDER.resolve("extracting-table.json"));
+    String history = Files.readString(SavedHistories.FOLDER.resolve("extracting-table.json"));
     assertThat(history).contains("TablePrepare");
     assertThatThrownBy(() -> replay(history.replace("TablePrepare", "TableCount")))
         .hasStackTraceContaining("TableCount");

@@ -8,6 +8,7 @@ import dev.millrace.control.RunQueue;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.run.StateDatabase;
 import dev.millrace.testing.TestPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;

@@ -8,6 +8,8 @@ import dev.millrace.control.StopReason;
 import dev.millrace.control.WalRecord;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.ServerAnswer;
+import dev.millrace.run.FailedStep;
+import dev.millrace.run.FailureWords;
 import java.time.Instant;
 import java.time.LocalDate;
 import org.junit.jupiter.api.Test;
@@ -84,7 +86,7 @@ class TableEventTest {
     "A_CODE_OF_TOMORROW, ERROR"
   })
   void eachFailureHasItsWord(String code, EventStatus status) {
-    assertThat(TableEvent.status(code)).isEqualTo(status);
+    assertThat(FailureWords.status(code)).isEqualTo(status);
   }
 
   @Test
@@ -138,7 +140,7 @@ class TableEventTest {
   })
   void aRunsEndFollowsFromItsTables(
       int ok, int failed, StopReason stopped, RunStatus status, StopReason reason) {
-    assertThat(RunRecords.status(ok, failed, stopped)).isEqualTo(status);
-    assertThat(RunRecords.reason(failed, stopped)).isEqualTo(reason);
+    assertThat(RunOutcome.status(ok, failed, stopped)).isEqualTo(status);
+    assertThat(RunOutcome.reason(failed, stopped)).isEqualTo(reason);
   }
 }

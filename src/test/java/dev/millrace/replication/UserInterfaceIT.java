@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.MissingNode;
+import dev.millrace.run.SearchAttribute;
 import dev.millrace.testing.Appdb;
 import dev.millrace.testing.Await;
 import dev.millrace.testing.TestRun;

@@ -1,0 +1,48 @@
+package dev.millrace.testing;
+
+import io.temporal.api.common.v1.WorkflowExecution;
+import io.temporal.client.WorkflowClient;
+import io.temporal.common.WorkflowExecutionHistory;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** The histories that the code of now has to replay. Stateless. */
+public final class SavedHistories {
+  /** Where they are. */
+  public static final Path FOLDER = Path.of("src", "test", "resources", "histories");
+
+  private SavedHistories() {}
+
+  /** Saves the history of an execution on the shared server, unless there is one of that name. */
+  public static void save(String name, String workflowId) {
+    save(
+        name,
+        TestTemporal.client(),
+        WorkflowExecution.newBuilder().setWorkflowId(workflowId).build());
+  }
+
+  /** Saves the history of an execution, unless there is one of that name. */
+  public static void save(String name, WorkflowClient client, WorkflowExecution execution) {
+    Path file = FOLDER.resolve(name + ".json");
+    if (Files.exists(file)) {
+      return;
+    }
+    WorkflowExecutionHistory history =
+        client.fetchHistory(execution.getWorkflowId(), execution.getRunId());
+    try {
+      Files.createDirectories(FOLDER);
+      Files.writeString(file, withoutMachine(history.toJson(true)) + "\n");
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+  }
+
+  /** Process ids, host names and traces are of no use to a replay. */
+  private static String withoutMachine(String history) {
+    return history
+        .replaceAll("\"\\d+@[^\"]*\"", "\"worker@host\"")
+        .replaceAll("\"stackTrace\": \"[^\"]*\"", "\"stackTrace\": \"\"");
+  }
+}
