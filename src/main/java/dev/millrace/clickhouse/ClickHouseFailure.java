@@ -65,9 +65,17 @@ final class ClickHouseFailure {
           511, // unknown role
           516); // authentication failed
 
-  /** What libpqxx says, inside an error without a number of its own, when Postgres goes away. */
+  /**
+   * What libpqxx, or Postgres itself, says inside an error without a number of its own when
+   * Postgres goes away, or cancels a read for its own sake.
+   */
   private static final Pattern POSTGRES_GONE =
-      Pattern.compile("pqxx::(broken_connection|in_doubt)");
+      Pattern.compile(
+          "pqxx::(broken_connection|in_doubt)"
+              + "|terminating connection due to"
+              + "|the database system is (starting up|shutting down|in recovery mode)"
+              + "|server closed the connection unexpectedly"
+              + "|canceling statement due to conflict with recovery");
 
   private static final Pattern TEXT =
       Pattern.compile(

@@ -223,7 +223,11 @@ public final class RefreshSteps implements RefreshActivities {
   private static List<Pending> discardAll(ShadowTables tables) {
     List<Pending> pending = new ArrayList<>(tables.discardLoads(AttemptToken.draw()));
     pending.addAll(tables.discardLeftovers(AttemptToken.draw(), Set.of()));
-    tables.discardShadow(AttemptToken.draw(), null).ifPresent(pending::add);
+    // By its UUID: an attempt that wakes up here must not throw away what a later one has built.
+    tables
+        .uuid(tables.names().shadow())
+        .flatMap(shadow -> tables.discardShadow(AttemptToken.draw(), shadow))
+        .ifPresent(pending::add);
     return pending;
   }
 

@@ -12,6 +12,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ClickHouseFailureTest {
   private static final ClickHouseSettings SETTINGS =
@@ -80,11 +81,16 @@ class ClickHouseFailureTest {
     assertThat(failure).hasMessageEndingWith("; run GRANT SELECT(id) ON d.t TO `millrace`");
   }
 
-  @Test
-  void aPostgresThatWentAwayMayComeBack() {
-    assertThat(
-            ClickHouseFailure.code(
-                1001, "std::exception. Code: 1001, type: pqxx::broken_connection, e.what() = …"))
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "type: pqxx::broken_connection, e.what() = …",
+        "type: pqxx::sql_error, e.what() = FATAL:  terminating connection due to administrator command",
+        "type: pqxx::sql_error, e.what() = FATAL:  the database system is shutting down",
+        "type: pqxx::sql_error, e.what() = server closed the connection unexpectedly"
+      })
+  void aPostgresThatWentAwayMayComeBack(String text) {
+    assertThat(ClickHouseFailure.code(1001, "std::exception. Code: 1001, " + text))
         .isEqualTo(ErrorCode.CLICKHOUSE_UNAVAILABLE);
   }
 
