@@ -9,6 +9,7 @@ import dev.millrace.testing.TestDimension;
 import dev.millrace.testing.TestTemporal;
 import dev.millrace.testing.WorkerProcess;
 import io.temporal.client.WorkflowStub;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -154,6 +156,8 @@ class RefreshCrashIT {
 
   /** Readers of the live table in a loop. Thread-safe. */
   private static final class Readers implements AutoCloseable {
+    private static final Duration PACE = Duration.ofMillis(50);
+
     private final TestDimension dimension;
     private final ConcurrentLinkedQueue<String> seen = new ConcurrentLinkedQueue<>();
     private final Thread thread;
@@ -178,6 +182,8 @@ class RefreshCrashIT {
           if (!seen.contains(rows)) {
             seen.add(rows);
           }
+          // Readers of all seeds at full speed would leave no core to the workers.
+          LockSupport.parkNanos(PACE.toNanos());
         }
       } catch (AssertionError exception) {
         // A reader never gets an error: this is no hash of any version.
