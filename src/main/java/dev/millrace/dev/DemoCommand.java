@@ -146,6 +146,8 @@ public final class DemoCommand implements Callable<Integer> {
   private void startWorker(EmbeddedStack stack) {
     // What a worker tells about its work, this command tells in its own way.
     level("dev.millrace", Level.WARN);
+    // A refresh that is made to fail is part of the show.
+    level("dev.millrace.refresh", Level.ERROR);
     // Failed attempts are told with the progress.
     level("io.temporal", Level.ERROR);
     if (!stack.temporal().isReal()) {
