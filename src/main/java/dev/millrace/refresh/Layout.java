@@ -10,10 +10,6 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.Relation;
 import dev.millrace.postgres.SourceIdentity;
 import dev.millrace.postgres.TableName;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -41,7 +37,7 @@ record Layout(
     String encoding,
     boolean takesQuery,
     String source) {
-  private static final int HASH_BYTES = 8;
+  private static final int HASH_DIGITS = 16;
 
   /** The source as its catalogue has it. */
   private record Source(SourceColumns columns, String identity) {}
@@ -162,13 +158,7 @@ record Layout(
                     audit.checksum().name(),
                     audit.updated().name(),
                     audit.full());
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(digest, 0, HASH_BYTES);
-    } catch (NoSuchAlgorithmException exception) {
-      throw new IllegalStateException("this JVM has no SHA-256", exception);
-    }
+    return ShortHash.of(text, HASH_DIGITS);
   }
 
   /**

@@ -1,10 +1,5 @@
 package dev.millrace.refresh;
 
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.HexFormat;
-
 /**
  * What a person is asked.
  *
@@ -16,7 +11,7 @@ import java.util.HexFormat;
  */
 public record Question(
     int number, String digest, String rowsBefore, String rowsAfter, String until) {
-  private static final int DIGEST_BYTES = 8;
+  private static final int DIGEST_DIGITS = 16;
 
   /**
    * Returns the first 16 hexadecimal digits of the SHA-256 of what would be published and of what
@@ -24,12 +19,6 @@ public record Question(
    */
   static String digest(String target, String shadowUuid, AuditFigures shadow, AuditFigures live) {
     String text = String.join("\n", target, shadowUuid, shadow.toString(), live.toString());
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(digest, 0, DIGEST_BYTES);
-    } catch (NoSuchAlgorithmException exception) {
-      throw new IllegalStateException("this JVM has no SHA-256", exception);
-    }
+    return ShortHash.of(text, DIGEST_DIGITS);
   }
 }

@@ -59,15 +59,13 @@ public interface RefreshActivities {
    * @param liveUuid the table that it takes the place of
    * @param fingerprint of the source, and of the table that becomes live
    * @param shadow the shadow's figures
-   * @param live the live table's figures
    */
   record Publication(
       String layout,
       String shadowUuid,
       String liveUuid,
       Fingerprint fingerprint,
-      AuditFigures shadow,
-      AuditFigures live) {}
+      AuditFigures shadow) {}
 
   /**
    * The live table after a swap back.

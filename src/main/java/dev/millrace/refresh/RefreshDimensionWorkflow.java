@@ -454,12 +454,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
   private void publish() {
     RefreshActivities.Publication publication =
         new RefreshActivities.Publication(
-            plan.layout(),
-            shadowUuid,
-            live.uuid(),
-            Fingerprint.of(source, shadow),
-            shadow,
-            live.figures());
+            plan.layout(), shadowUuid, live.uuid(), Fingerprint.of(source, shadow), shadow);
     begin(RefreshStep.SWAP, "swaps");
     publishing.swap(task, publication);
     done(null, null);

@@ -5,12 +5,8 @@ import dev.millrace.clickhouse.ShadowNames;
 import dev.millrace.control.Pipeline;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.run.InputFields;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
@@ -22,7 +18,7 @@ public final class RefreshInputParser {
   private static final Pattern IDENTIFIER = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final int LONGEST_PIPELINE = 63;
   private static final int CUT_PIPELINE = 54;
-  private static final int HASH_BYTES = 4;
+  private static final int HASH_DIGITS = 8;
 
   /** Leaves room for the suffixes of tables beside the live one in a file's name. */
   private static final int LONGEST_TABLE = 150;
@@ -216,16 +212,8 @@ public final class RefreshInputParser {
     if (begun.equals(name) && name.length() <= LONGEST_PIPELINE) {
       return name;
     }
-    return begun.substring(0, Math.min(begun.length(), CUT_PIPELINE)) + "-" + hash(name);
-  }
-
-  private static String hash(String name) {
-    try {
-      byte[] digest =
-          MessageDigest.getInstance("SHA-256").digest(name.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(digest, 0, HASH_BYTES);
-    } catch (NoSuchAlgorithmException exception) {
-      throw new IllegalStateException("this JVM has no SHA-256", exception);
-    }
+    return begun.substring(0, Math.min(begun.length(), CUT_PIPELINE))
+        + "-"
+        + ShortHash.of(name, HASH_DIGITS);
   }
 }

@@ -1,14 +1,11 @@
 package dev.millrace.refresh;
 
 import dev.millrace.clickhouse.ClickHouse;
-import dev.millrace.control.ControlDatabase;
-import dev.millrace.control.ControlSchema;
-import dev.millrace.control.RunQueue;
 import dev.millrace.failure.Points;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.run.Admission;
 import dev.millrace.run.Configured;
-import dev.millrace.run.StateDatabase;
+import dev.millrace.run.StateAtStart;
 import java.util.List;
 import java.util.Map;
 
@@ -46,10 +43,7 @@ public record RefreshSettings(
 
   /** Makes the schemas of the state where they are missing. */
   public void prepareState() {
-    ControlDatabase database = new StateDatabase(state);
-    ControlSchema.ensure(database);
-    ControlSchema.ensure(database, RunQueue.class, "queue.sql", "millrace.queue");
-    RefreshState.ensure(database);
+    StateAtStart.ensure(state, RefreshState::ensure);
   }
 
   Source source(RefreshInput input) {

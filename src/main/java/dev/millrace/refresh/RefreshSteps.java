@@ -31,7 +31,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -329,24 +328,26 @@ public final class RefreshSteps implements RefreshActivities {
   @Override
   public void swap(Task task, Publication publication) {
     try (Heartbeat heartbeat = beat("swapping")) {
+      // Before the transaction, which must not wait for two catalogues.
+      Intent intent = intent(task, publication);
       settings
           .state()
           .transact(
               connection -> {
-                new Fence(settings.state(), task).check(connection);
-                RefreshState.insertIntent(connection, key(task), intent(task, publication));
+                fence(task).check(connection);
+                RefreshState.insertIntent(connection, key(task), intent);
                 return null;
               });
       settings.points().pass("swap.after-intent");
       heartbeat.confirm();
-      fenced(
-          task,
-          () ->
-              shadowTables(task)
-                  .swap(
-                      AttemptToken.draw(),
-                      UUID.fromString(publication.shadowUuid()),
-                      UUID.fromString(publication.liveUuid())));
+      fence(task)
+          .inside(
+              () ->
+                  shadowTables(task)
+                      .swap(
+                          AttemptToken.draw(),
+                          UUID.fromString(publication.shadowUuid()),
+                          UUID.fromString(publication.liveUuid())));
     }
   }
 
@@ -362,8 +363,8 @@ public final class RefreshSteps implements RefreshActivities {
         layout(task).source());
   }
 
-  private <T> T fenced(Task task, Supplier<T> action) {
-    return new Fence(settings.state(), task).inside(action);
+  private Fence fence(Task task) {
+    return new Fence(settings.state(), task);
   }
 
   @Override
@@ -393,7 +394,7 @@ public final class RefreshSteps implements RefreshActivities {
         .state()
         .transact(
             connection -> {
-              new Fence(settings.state(), task).check(connection);
+              fence(task).check(connection);
               RefreshState.save(connection, key(task), publication.shadowUuid());
               return null;
             });
@@ -406,14 +407,14 @@ public final class RefreshSteps implements RefreshActivities {
       settings.points().pass("rollback.begin");
       heartbeat.confirm();
       Swapped swapped =
-          fenced(
-              task,
-              () ->
-                  shadowTables(task)
-                      .rollBack(
-                          AttemptToken.draw(),
-                          UUID.fromString(publication.shadowUuid()),
-                          UUID.fromString(publication.liveUuid())));
+          fence(task)
+              .inside(
+                  () ->
+                      shadowTables(task)
+                          .rollBack(
+                              AttemptToken.draw(),
+                              UUID.fromString(publication.shadowUuid()),
+                              UUID.fromString(publication.liveUuid())));
       settings.points().pass("rollback.end");
       Live live = live(task, layout(task).require(publication.layout()));
       settings

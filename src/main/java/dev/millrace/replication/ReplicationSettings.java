@@ -1,15 +1,12 @@
 package dev.millrace.replication;
 
-import dev.millrace.control.ControlDatabase;
-import dev.millrace.control.ControlSchema;
-import dev.millrace.control.RunQueue;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.run.Admission;
 import dev.millrace.run.Configured;
-import dev.millrace.run.StateDatabase;
+import dev.millrace.run.StateAtStart;
 import java.util.Map;
 import java.util.Optional;
 
@@ -44,10 +41,7 @@ public record ReplicationSettings(
 
   /** Makes the schemas of the state where they are missing. */
   public void prepareState() {
-    ControlDatabase database = new StateDatabase(state);
-    ControlSchema.ensure(database);
-    ControlSchema.ensure(database, RunQueue.class, "queue.sql", "millrace.queue");
-    ReplicationState.ensure(database);
+    StateAtStart.ensure(state, ReplicationState::ensure);
   }
 
   Postgres source(TableTask task) {
