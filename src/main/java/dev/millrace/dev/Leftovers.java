@@ -3,12 +3,14 @@ package dev.millrace.dev;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BiPredicate;
+import java.util.stream.Stream;
 
 /**
  * Processes that an earlier stack over the same folder left behind.
@@ -49,7 +51,9 @@ final class Leftovers {
       for (long pid : found) {
         send(signal, pid);
       }
-      if (Waiting.until(PATIENCE_PER_SIGNAL, () -> find(matches).isEmpty())) {
+      if (Waiting.until(
+          PATIENCE_PER_SIGNAL,
+          () -> find(matches).isEmpty() && found.stream().allMatch(Leftovers::hasEnded))) {
         return;
       }
     }
@@ -79,6 +83,22 @@ final class Leftovers {
     } catch (IOException e) {
       // It has ended, or it is another user's and so not ours.
       return false;
+    }
+  }
+
+  /**
+   * Returns whether a process holds no files and ports any more. One that is exiting has lost its
+   * arguments, by which it is found, before it closes them; a zombie has closed them with the end
+   * of its last thread.
+   */
+  private static boolean hasEnded(long pid) {
+    Path process = Path.of("/proc", Long.toString(pid));
+    try (Stream<Path> threads = Files.list(process.resolve("task"))) {
+      String status = Files.readString(process.resolve("stat"), StandardCharsets.ISO_8859_1);
+      // The state stands behind the name, which is in parentheses and may hold anything.
+      return status.charAt(status.lastIndexOf(')') + 2) == 'Z' && threads.count() == 1;
+    } catch (IOException | UncheckedIOException e) {
+      return true;
     }
   }
 
