@@ -40,6 +40,8 @@ public enum ErrorCode {
   ROWS_HIDDEN(false),
   /** A value that its type in Parquet or ClickHouse can't hold. */
   VALUE_OUT_OF_RANGE(false),
+  /** A table was rewritten, or its partitions changed, while it was read. */
+  TABLE_REWRITTEN(true),
   /** The table is not the one whose watermark is kept. */
   SOURCE_CHANGED(false),
   /** The lake or its prefix is not the one that the watermark belongs to. */

@@ -19,6 +19,7 @@ public final class Points {
   private static final Set<String> NAMES =
       Set.of(
           "prepare.end",
+          "extract.planned",
           "extract.reserved",
           "extract.staged",
           "extract.middle",

@@ -41,6 +41,11 @@ final class Batch {
     rows = 0;
   }
 
+  /** Returns the number of fields of a row. */
+  int columns() {
+    return columns;
+  }
+
   byte[] data() {
     return data;
   }

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntConsumer;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
@@ -60,6 +61,7 @@ public final class ParquetTable implements AutoCloseable {
   private final ParquetFileWriter writer;
   private final List<ColumnPages> pages = new ArrayList<>();
   private final Batch batch;
+  private final IntConsumer ids;
 
   private ColumnChunkPageWriteStore store;
   private byte[] window = new byte[WINDOW];
@@ -98,6 +100,21 @@ public final class ParquetTable implements AutoCloseable {
    */
   public ParquetTable(
       List<Column> columns, int keyColumn, Map<String, String> metadata, Sink sink) {
+    this(columns, keyColumn, metadata, sink, null);
+  }
+
+  /**
+   * Starts a file whose rows come with one field more: the transaction that wrote the row ({@code
+   * xmin}), which does not go into the file.
+   *
+   * @param ids gets the 32 bits of each row's transaction; null when there is no such field
+   */
+  public ParquetTable(
+      List<Column> columns,
+      int keyColumn,
+      Map<String, String> metadata,
+      Sink sink,
+      IntConsumer ids) {
     if (columns.isEmpty()) {
       throw new IllegalArgumentException("no columns");
     }
@@ -106,7 +123,8 @@ public final class ParquetTable implements AutoCloseable {
     this.metadata = Map.copyOf(metadata);
     this.schema = ParquetSchema.of(columns);
     this.file = new SinkFile(sink);
-    this.batch = new Batch(columns.size());
+    this.ids = ids;
+    this.batch = new Batch(columns.size() + (ids == null ? 0 : 1));
     PageBuffer page = new PageBuffer(WINDOW);
     DeltaBinaryPacked packer = new DeltaBinaryPacked();
     for (int i = 0; i < columns.size(); i++) {
@@ -228,9 +246,9 @@ public final class ParquetTable implements AutoCloseable {
         position += Short.BYTES;
         break;
       }
-      if (fields != columns.size()) {
+      if (fields != batch.columns()) {
         throw new IllegalStateException(
-            "a row of %d fields instead of %d".formatted(fields, columns.size()));
+            "a row of %d fields instead of %d".formatted(fields, batch.columns()));
       }
       int next = batch.scan(position + Short.BYTES, filled);
       if (next < 0) {
@@ -257,6 +275,11 @@ public final class ParquetTable implements AutoCloseable {
         pages.get(i).add(batch, i, 0, batch.rows());
       } catch (ColumnPages.RowException e) {
         throw refused(columns.get(i), e);
+      }
+    }
+    if (ids != null) {
+      for (int row = 0; row < batch.rows(); row++) {
+        ids.accept((int) Batch.INT_BE.get(window, batch.place(columns.size(), row)));
       }
     }
     rows += batch.rows();

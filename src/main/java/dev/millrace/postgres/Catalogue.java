@@ -8,6 +8,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -65,6 +66,13 @@ public final class Catalogue {
           JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
         WHERE i.indrelid = ? AND a.attname = ? AND i.indisvalid AND i.indpred IS NULL)""";
+
+  private static final String PARTITIONS =
+      """
+      SELECT c.oid::int8, n.nspname, c.relname,
+             has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.oid::int8 = ANY (?) ORDER BY 2, 3""";
 
   private static final String IDENTITY =
       "SELECT system_identifier, current_database() FROM pg_control_system()";
@@ -261,6 +269,25 @@ public final class Catalogue {
         return row.next() && row.getBoolean(1);
       }
     }
+  }
+
+  /** Returns partitions or child tables by their oids. */
+  public List<Partition> partitions(Connection connection, Collection<Long> oids)
+      throws SQLException {
+    List<Partition> partitions = new ArrayList<>();
+    try (PreparedStatement query = connection.prepareStatement(PARTITIONS)) {
+      query.setArray(1, connection.createArrayOf("int8", oids.toArray()));
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          partitions.add(
+              new Partition(
+                  row.getLong(1),
+                  new TableName(row.getString(2), row.getString(3)),
+                  row.getBoolean(4)));
+        }
+      }
+    }
+    return partitions;
   }
 
   /** Returns what tells this database from others. */

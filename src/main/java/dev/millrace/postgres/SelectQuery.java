@@ -18,13 +18,28 @@ public final class SelectQuery {
    * @throws MillraceException with {@code NO_PRIVILEGE} when a column may not be read
    */
   public static String text(Relation relation, List<Column> columns, String condition) {
+    return text(relation, relation.name(), columns, condition, false);
+  }
+
+  /**
+   * Returns the SELECT of a relation, or of one of its partitions, with the transaction that wrote
+   * each row.
+   *
+   * @param relation whose columns are meant
+   * @param table the relation, or a partition or child table of it
+   * @param withIds whether {@code xmin} comes as one more field behind the columns
+   * @throws MillraceException with {@code NO_PRIVILEGE} when a column may not be read
+   */
+  public static String text(
+      Relation relation, TableName table, List<Column> columns, String condition, boolean withIds) {
     if (columns.isEmpty()) {
       throw new IllegalArgumentException("no columns of " + relation.name());
     }
     relation.requireReadable(columns);
     String list =
         columns.stream().map(column -> item(relation, column)).collect(Collectors.joining(", "));
-    String select = "SELECT " + list + " FROM " + Identifiers.quote(relation.name());
+    String select =
+        "SELECT " + list + (withIds ? ", xmin" : "") + " FROM " + Identifiers.quote(table);
     return condition == null ? select : select + " WHERE " + condition;
   }
 

@@ -48,7 +48,8 @@ final class DemoTable {
         "demo",
         "demo",
         0,
-        (wanted, condition) -> select(request, wanted, condition));
+        null,
+        (wanted, condition, withIds) -> select(request, wanted, condition));
   }
 
   private static String select(TableRequest request, List<Column> columns, String condition) {

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.StagedObject;
+import java.util.List;
 
 /**
  * A window's rows, staged but not visible.
@@ -11,7 +12,11 @@ import dev.millrace.lake.StagedObject;
  * @param rowsCopied rows that Postgres says it sent (COPY's command tag)
  * @param rowsEncoded rows that were encoded
  * @param rowsInFooter rows that the file's footer declares
- * @param snapshot the Postgres snapshot they were read in; null in demo mode
+ * @param window what was read
+ * @param more whether the run's window goes on after it
+ * @param reading the attempt whose snapshot the state keeps; null when the watermark must stay
+ * @param warnings what a person should know
+ * @param longTransaction one that has been open for long; null for none
  * @param attempt the attempt that staged them, from 1
  */
 public record Extracted(
@@ -19,8 +24,15 @@ public record Extracted(
     long rowsCopied,
     long rowsEncoded,
     long rowsInFooter,
-    String snapshot,
+    Window window,
+    boolean more,
+    String reading,
+    List<String> warnings,
+    LongTransaction longTransaction,
     int attempt) {
+  public Extracted {
+    warnings = List.copyOf(warnings);
+  }
 
   /**
    * Compares the three counts.

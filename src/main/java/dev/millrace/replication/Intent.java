@@ -8,14 +8,20 @@ import dev.millrace.lake.StagedObject;
  * @param runId the run that inserted it
  * @param position of the table in that run
  * @param lake the location of its lake
- * @param staged the object
+ * @param staged the object; null where there were no rows
  * @param rows rows in the object
  * @param low the watermark before; null in a first load
  * @param high the watermark after
- * @param snapshot the Postgres snapshot of the rows; null in demo mode
+ * @param previous the last reading before; null for none
+ * @param reading the one after
+ * @param initialLoad whether the run is a first load, or goes on with one
+ * @param goesOnTo where the run's window ends; null where it ends here
+ * @param runRows rows of the table in the run, with these
  * @param nullKeys rows without a key that were left out
  * @param baseline rows of the previous batch that counts; 0 for none
  * @param spike whether the batch is unusually large or small
+ * @param warning what a person should know of the way it was read; null for nothing
+ * @param longTransaction one that has been open for long; null for none
  */
 record Intent(
     String runId,
@@ -25,10 +31,16 @@ record Intent(
     long rows,
     String low,
     String high,
-    String snapshot,
+    String previous,
+    String reading,
+    boolean initialLoad,
+    String goesOnTo,
+    long runRows,
     long nullKeys,
     long baseline,
-    boolean spike) {
+    boolean spike,
+    String warning,
+    LongTransaction longTransaction) {
 
   TableResult result(String table, String object) {
     return new TableResult(
@@ -38,9 +50,12 @@ record Intent(
         rows,
         staged == null ? 0 : staged.bytes(),
         object,
-        low == null,
+        staged == null ? 0 : 1,
+        initialLoad,
         baseline,
         spike,
-        nullKeys);
+        nullKeys,
+        warning,
+        longTransaction);
   }
 }

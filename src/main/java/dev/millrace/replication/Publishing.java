@@ -101,7 +101,13 @@ final class Publishing {
         connection -> {
           RunQueue.check(connection, key.pipeline(), holder);
           ReplicationState.moveWatermark(connection, key, intent);
-          ReplicationState.record(connection, key, intent.runId(), intent.position(), result);
+          ReplicationState.record(
+              connection,
+              key,
+              intent.runId(),
+              intent.position(),
+              result,
+              intent.goesOnTo() == null);
           if (intent.staged() != null) {
             ReplicationState.forget(connection, key, intent.staged().attempt());
           }

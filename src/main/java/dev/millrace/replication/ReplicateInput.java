@@ -17,6 +17,10 @@ import java.util.List;
  * @param spikeFactor at least 2
  * @param notifySlack whether alerts go to Slack as well as to the log
  * @param lag how far windows stay behind the clock; not negative
+ * @param lookBack how far below the watermark late rows are looked for; not negative
+ * @param lookBackKeys the same for keys that are numbers; not negative
+ * @param windowRows a window with more rows is cut where an index serves; at least 1
+ * @param longTransaction how long a transaction may be open before a person is told
  * @param parallel tables at a time
  * @param keyTimeZone the zone of keys that are wall clocks
  * @param nullKeys what becomes of rows without a key
@@ -30,6 +34,10 @@ public record ReplicateInput(
     int spikeFactor,
     boolean notifySlack,
     Duration lag,
+    Duration lookBack,
+    long lookBackKeys,
+    long windowRows,
+    Duration longTransaction,
     int parallel,
     ZoneId keyTimeZone,
     NullKeys nullKeys) {

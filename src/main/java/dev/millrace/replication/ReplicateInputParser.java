@@ -29,6 +29,10 @@ public final class ReplicateInputParser {
           "source",
           "lake",
           "lag",
+          "look_back",
+          "look_back_keys",
+          "window_rows",
+          "long_transaction",
           "parallel",
           "key_time_zone",
           "null_keys");
@@ -40,6 +44,10 @@ public final class ReplicateInputParser {
   private static final String DEFAULT_UPDATE_KEY = "updated_at";
   private static final int DEFAULT_SPIKE_FACTOR = 5;
   private static final String DEFAULT_LAG = "PT1M";
+  private static final String DEFAULT_LOOK_BACK = "PT24H";
+  private static final int DEFAULT_LOOK_BACK_KEYS = 1_000_000;
+  private static final int DEFAULT_WINDOW_ROWS = 10_000_000;
+  private static final String DEFAULT_LONG_TRANSACTION = "PT1H";
   private static final int DEFAULT_PARALLEL = 3;
   private static final int MOST_PARALLEL = 64;
 
@@ -96,9 +104,21 @@ public final class ReplicateInputParser {
         spikeFactor,
         fields.flag("notify_slack", false),
         fields.duration("lag", DEFAULT_LAG),
+        fields.duration("look_back", DEFAULT_LOOK_BACK),
+        atLeast("look_back_keys", DEFAULT_LOOK_BACK_KEYS, 0),
+        atLeast("window_rows", DEFAULT_WINDOW_ROWS, 1),
+        fields.duration("long_transaction", DEFAULT_LONG_TRANSACTION),
         parallel,
         keyTimeZone(),
         nullKeys());
+  }
+
+  private int atLeast(String field, int standard, int least) {
+    int number = fields.number(field, standard);
+    if (number < least) {
+      throw InputFields.refused("%s is %d; it must be at least %d".formatted(field, number, least));
+    }
+    return number;
   }
 
   private boolean demo() {

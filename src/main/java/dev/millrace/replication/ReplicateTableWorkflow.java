@@ -27,6 +27,9 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
   /** How often a staged object may be lost and staged again before a person has to look. */
   private static final int MOST_EXTRACTS = 3;
 
+  /** Windows of one run, so that the history stays short. */
+  private static final int MOST_WINDOWS = 500;
+
   /** Two missed beats and the server hands the step to another worker. */
   private static final Duration HEARTBEAT = Duration.ofSeconds(30);
 
@@ -36,6 +39,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
   private String table;
   private TableActivities reading;
   private TableActivities publishing;
+  private CopiedTable copied = CopiedTable.NOTHING;
 
   @Override
   public CopiedTable replicate(RawValue input, RawValue unexpected) {
@@ -74,8 +78,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
   private CopiedTable replicate() {
     state("running");
     try {
-      CopiedTable copied = copy(1);
-      TableResult result = copied.result();
+      TableResult result = copy(1).result();
       tell(result);
       state("ok");
       show(
@@ -100,45 +103,50 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
     show("preparing");
     Prepared prepared = reading.prepare(task);
     prepared.warnings().forEach(warning -> log.warn("{}: {}", table, warning));
-    long beforeExtract = Workflow.currentTimeMillis();
     if (prepared.window().empty()) {
-      Written written = publishing.write(task, prepared, null, false);
-      return copied(written, null, beforeExtract, beforeExtract);
+      long beforeWrite = Workflow.currentTimeMillis();
+      Written written = publishing.write(task, prepared, null, 0, false);
+      copied =
+          copied.with(written, null, beforeWrite, beforeWrite, Workflow.currentTimeMillis());
+      return copied;
     }
-    show("extracting " + prepared.window());
-    Extracted extracted = reading.extract(task, prepared);
-    long beforeWrite = Workflow.currentTimeMillis();
-    try {
-      extracted.audit(table);
-      show("publishing %,d rows".formatted(extracted.rowsEncoded()));
-      Written written = publishing.write(task, prepared, extracted, spike(prepared, extracted));
-      return copied(written, extracted, beforeExtract, beforeWrite);
-    } catch (TemporalFailure | MillraceException failure) {
-      abandon(extracted);
-      if (time < MOST_EXTRACTS && isLost(failure)) {
-        log.warn("{}: the staged object was lost, it is extracted again", table);
-        return copy(time + 1);
+    for (int windows = 1; ; windows++) {
+      show("extracting " + prepared.window());
+      long beforeExtract = Workflow.currentTimeMillis();
+      Extracted extracted = reading.extract(task, prepared);
+      extracted.warnings().forEach(warning -> log.warn("{}: {}", table, warning));
+      long beforeWrite = Workflow.currentTimeMillis();
+      try {
+        extracted.audit(table);
+        show("publishing %,d rows".formatted(extracted.rowsEncoded()));
+        long rows = copied.rows() + extracted.rowsEncoded();
+        Written written =
+            publishing.write(
+                task, prepared, extracted, rows, !extracted.more() && spike(prepared, rows));
+        copied =
+            copied.with(
+                written, extracted, beforeExtract, beforeWrite, Workflow.currentTimeMillis());
+      } catch (TemporalFailure | MillraceException failure) {
+        abandon(extracted);
+        if (time < MOST_EXTRACTS && isLost(failure)) {
+          log.warn("{}: the staged object was lost, it is extracted again", table);
+          return copy(time + 1);
+        }
+        throw failure;
       }
-      throw failure;
+      if (!extracted.more()) {
+        return copied;
+      }
+      if (windows == MOST_WINDOWS) {
+        log.warn("{}: {} windows were published, the next run goes on", table, windows);
+        return copied;
+      }
+      prepared = prepared.after(extracted);
     }
   }
 
-  private static CopiedTable copied(
-      Written written, Extracted extracted, long beforeExtract, long beforeWrite) {
-    return new CopiedTable(
-        written.result(),
-        extracted == null ? null : extracted.attempt(),
-        written.attempt(),
-        extracted == null ? null : beforeWrite - beforeExtract,
-        Workflow.currentTimeMillis() - beforeWrite);
-  }
-
-  private boolean spike(Prepared prepared, Extracted extracted) {
-    return Spike.is(
-        extracted.rowsEncoded(),
-        prepared.baseline(),
-        task.spikeFactor(),
-        prepared.window().initialLoad());
+  private boolean spike(Prepared prepared, long rows) {
+    return Spike.is(rows, prepared.baseline(), task.spikeFactor(), prepared.initialLoad());
   }
 
   private static boolean isLost(RuntimeException failure) {
@@ -167,9 +175,25 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
         shown(result.low()),
         shown(result.high()),
         result.baseline() == 0 ? "" : ", previous batch " + result.baseline());
-    if (!result.spike()) {
-      return;
+    if (result.longTransaction() != null) {
+      tell(result.longTransaction());
     }
+    if (result.spike()) {
+      tellSpike(result);
+    }
+  }
+
+  private void tell(LongTransaction open) {
+    log.warn("{}: {}", table, open);
+    if (task.notifySlack() && open.first()) {
+      Alert.send(
+          "Millrace pipeline %s: `%s`: %s. It holds nothing back, and its rows are copied when it has ended. Run %s, workflow %s"
+              .formatted(
+                  task.pipeline(), table, open, task.runId(), Workflow.getInfo().getWorkflowId()));
+    }
+  }
+
+  private void tellSpike(TableResult result) {
     log.warn(
         "{}: {} rows this run, {} in the previous batch", table, result.rows(), result.baseline());
     if (task.notifySlack()) {

@@ -5,10 +5,15 @@ import dev.millrace.control.ControlSchema;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.StagedObject;
+import dev.millrace.postgres.SeenIds;
+import dev.millrace.postgres.Snapshot;
+import dev.millrace.postgres.TableFiles;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -28,6 +33,7 @@ final class ReplicationState {
         ReplicationState.class,
         "state.sql",
         "millrace.table_state",
+        "millrace.reading",
         "millrace.folder",
         "millrace.reservation",
         "millrace.intent",
@@ -79,7 +85,7 @@ final class ReplicationState {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
-            SELECT watermark, coalesce(baseline, 0), key_column, key_kind,
+            SELECT watermark, coalesce(baseline, 0), reading, first_load_to, key_column, key_kind,
                    system_identifier, database_name, table_oid, lake, prefix
             FROM millrace.table_state
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
@@ -89,14 +95,15 @@ final class ReplicationState {
         row.next();
         TableOrigin known =
             new TableOrigin(
-                row.getString(5),
-                row.getString(6),
-                row.getLong(7),
+                row.getString(7),
                 row.getString(8),
-                row.getString(9));
+                row.getLong(9),
+                row.getString(10),
+                row.getString(11));
         refuseChange(key, known, origin);
-        refuseOtherKey(key, row.getString(3), row.getString(4), keyColumn, keyKind);
-        return new TableProgress(row.getString(1), row.getLong(2));
+        refuseOtherKey(key, row.getString(5), row.getString(6), keyColumn, keyKind);
+        return new TableProgress(
+            row.getString(1), row.getString(3), row.getString(4), row.getLong(2));
       }
     }
   }
@@ -279,7 +286,8 @@ final class ReplicationState {
         connection.prepareStatement(
             """
             SELECT run_id, position, lake, object_key, upload_id, attempt, bytes, rows, low, high,
-                   snapshot, null_keys, baseline, spike
+                   previous, reading, initial_load, goes_on_to, run_rows, null_keys, baseline,
+                   spike, warning, long_transaction
             FROM millrace.intent
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
             """)) {
@@ -299,9 +307,15 @@ final class ReplicationState {
                 row.getString(9),
                 row.getString(10),
                 row.getString(11),
-                row.getLong(12),
-                row.getLong(13),
-                row.getBoolean(14)));
+                row.getString(12),
+                row.getBoolean(13),
+                row.getString(14),
+                row.getLong(15),
+                row.getLong(16),
+                row.getLong(17),
+                row.getBoolean(18),
+                row.getString(19),
+                LongTransaction.read(row.getString(20))));
       }
     }
   }
@@ -314,14 +328,15 @@ final class ReplicationState {
    *     that wakes up after another one has published must leave no intent behind
    */
   static void insertIntent(Connection connection, TableKey key, Intent intent) throws SQLException {
-    requireWatermark(connection, key, intent.low());
+    requireWatermark(connection, key, intent);
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
             INSERT INTO millrace.intent AS known
               (pipeline, schema_name, table_name, run_id, position, lake, object_key, upload_id,
-               attempt, bytes, rows, low, high, snapshot, null_keys, baseline, spike)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               attempt, bytes, rows, low, high, previous, reading, initial_load, goes_on_to,
+               run_rows, null_keys, baseline, spike, warning, long_transaction)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (pipeline, schema_name, table_name) DO UPDATE SET attempt = known.attempt
             RETURNING attempt
             """)) {
@@ -336,10 +351,16 @@ final class ReplicationState {
       statement.setLong(11, intent.rows());
       statement.setString(12, intent.low());
       statement.setString(13, intent.high());
-      statement.setString(14, intent.snapshot());
-      statement.setLong(15, intent.nullKeys());
-      statement.setLong(16, intent.baseline());
-      statement.setBoolean(17, intent.spike());
+      statement.setString(14, intent.previous());
+      statement.setString(15, intent.reading());
+      statement.setBoolean(16, intent.initialLoad());
+      statement.setString(17, intent.goesOnTo());
+      statement.setLong(18, intent.runRows());
+      statement.setLong(19, intent.nullKeys());
+      statement.setLong(20, intent.baseline());
+      statement.setBoolean(21, intent.spike());
+      statement.setString(22, intent.warning());
+      statement.setString(23, LongTransaction.write(intent.longTransaction()));
       try (ResultSet row = statement.executeQuery()) {
         row.next();
         String attempt = row.getString(1);
@@ -353,21 +374,22 @@ final class ReplicationState {
     }
   }
 
-  private static void requireWatermark(Connection connection, TableKey key, String low)
+  private static void requireWatermark(Connection connection, TableKey key, Intent intent)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
             SELECT 1 FROM millrace.table_state
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
-              AND watermark IS NOT DISTINCT FROM ?
+              AND watermark IS NOT DISTINCT FROM ? AND reading IS NOT DISTINCT FROM ?
             FOR SHARE
             """)) {
       bind(statement, key);
-      statement.setString(4, low);
+      statement.setString(4, intent.low());
+      statement.setString(5, intent.previous());
       try (ResultSet row = statement.executeQuery()) {
         if (!row.next()) {
-          throw movedByOthers(key, low);
+          throw movedByOthers(key, intent.low());
         }
       }
     }
@@ -396,77 +418,190 @@ final class ReplicationState {
   }
 
   /**
-   * Moves the watermark from {@code low} to {@code high}, keeps the baseline of a batch that was
-   * neither empty nor a first load, and the snapshot.
+   * Moves the watermark from {@code low} to {@code high} and the reading with it; keeps the baseline
+   * of a run that was neither empty nor a first load, when it ends.
    *
-   * @throws MillraceException with {@code WATERMARK_CONFLICT} when it is not at {@code low}
+   * @throws MillraceException with {@code WATERMARK_CONFLICT} when another attempt has moved them
    */
   static void moveWatermark(Connection connection, TableKey key, Intent moved) throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
             UPDATE millrace.table_state
-            SET watermark = ?,
+            SET watermark = ?, reading = ?,
                 baseline = CASE WHEN ? THEN ? ELSE baseline END,
-                snapshot = ?, run_id = ?, updated_at = now()
+                first_load_to = ?, run_id = ?, updated_at = now()
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
-              AND watermark IS NOT DISTINCT FROM ?
+              AND watermark IS NOT DISTINCT FROM ? AND reading IS NOT DISTINCT FROM ?
             """)) {
+      boolean ends = moved.goesOnTo() == null;
       statement.setString(1, moved.high());
-      statement.setBoolean(2, moved.rows() > 0 && moved.low() != null);
-      statement.setLong(3, moved.rows());
-      statement.setString(4, moved.snapshot());
-      statement.setString(5, moved.runId());
-      statement.setString(6, key.pipeline());
-      statement.setString(7, key.table().schema());
-      statement.setString(8, key.table().table());
-      statement.setString(9, moved.low());
+      statement.setString(2, moved.reading());
+      statement.setBoolean(3, ends && moved.runRows() > 0 && !moved.initialLoad());
+      statement.setLong(4, moved.runRows());
+      statement.setString(5, moved.initialLoad() ? moved.goesOnTo() : null);
+      statement.setString(6, moved.runId());
+      statement.setString(7, key.pipeline());
+      statement.setString(8, key.table().schema());
+      statement.setString(9, key.table().table());
+      statement.setString(10, moved.low());
+      statement.setString(11, moved.previous());
       if (statement.executeUpdate() != 1) {
         throw movedByOthers(key, moved.low());
       }
     }
-  }
-
-  /** Records what became of a table, the first time only. */
-  static void record(
-      Connection connection, TableKey key, String runId, int position, TableResult result)
-      throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
-            INSERT INTO millrace.table_result
-              (pipeline, schema_name, table_name, run_id, position, status, low, high, rows, bytes,
-               object, initial_load, baseline, spike, null_keys)
-            VALUES (?, ?, ?, ?, ?, 'ok', ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (run_id, schema_name, table_name) DO NOTHING
+            DELETE FROM millrace.reading
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ? AND attempt <> ?
             """)) {
       bind(statement, key);
-      statement.setString(4, runId);
-      statement.setInt(5, position);
-      statement.setString(6, result.low());
-      statement.setString(7, result.high());
-      statement.setLong(8, result.rows());
-      statement.setLong(9, result.bytes());
-      statement.setString(10, result.object());
-      statement.setBoolean(11, result.initialLoad());
-      statement.setLong(12, result.baseline());
-      statement.setBoolean(13, result.spike());
-      statement.setLong(14, result.nullKeys());
+      statement.setString(4, moved.reading());
       statement.executeUpdate();
     }
   }
 
-  /** Records why a table failed, unless it went well. */
+  /** Returns whether a reading is the one that the watermark rests on. */
+  static boolean rests(Connection connection, TableKey key, String reading) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT 1 FROM millrace.table_state
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ? AND reading = ?
+            """)) {
+      bind(statement, key);
+      statement.setString(4, reading);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next();
+      }
+    }
+  }
+
+  /** Keeps what an attempt has read. */
+  static void insertReading(Connection connection, TableKey key, Reading reading)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            INSERT INTO millrace.reading
+              (pipeline, schema_name, table_name, attempt, snapshot, timeline, look_back, files,
+               seen, open_since, open_told)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)) {
+      bind(statement, key);
+      SeenIds seen = reading.seen();
+      statement.setString(4, reading.attempt());
+      statement.setString(5, reading.snapshot() == null ? null : reading.snapshot().toString());
+      statement.setInt(6, reading.timeline());
+      statement.setString(7, reading.lookBack());
+      statement.setString(8, reading.files() == null ? null : reading.files().toString());
+      statement.setBytes(9, seen == null || seen.tooMany() ? null : seen.encode());
+      statement.setObject(
+          10, reading.openSince() == null ? null : reading.openSince().atOffset(ZoneOffset.UTC));
+      statement.setBoolean(11, reading.openTold());
+      statement.executeUpdate();
+    }
+  }
+
+  /** Returns a reading; nothing where there is none of that attempt. */
+  static Optional<Reading> reading(Connection connection, String attempt) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT snapshot, timeline, look_back, files, seen, open_since, open_told
+            FROM millrace.reading WHERE attempt = ?
+            """)) {
+      statement.setString(1, attempt);
+      try (ResultSet row = statement.executeQuery()) {
+        if (!row.next()) {
+          return Optional.empty();
+        }
+        String text = row.getString(1);
+        Snapshot snapshot = text == null ? null : Snapshot.parse(text);
+        byte[] seen = row.getBytes(5);
+        String files = row.getString(4);
+        OffsetDateTime since = row.getObject(6, OffsetDateTime.class);
+        return Optional.of(
+            new Reading(
+                attempt,
+                snapshot,
+                row.getInt(2),
+                row.getString(3),
+                files == null ? null : TableFiles.parse(files),
+                seen == null ? null : SeenIds.decode(snapshot, seen),
+                since == null ? null : since.toInstant(),
+                row.getBoolean(7)));
+      }
+    }
+  }
+
+  /**
+   * Adds a window to what a run did to a table; to be called once for each.
+   *
+   * @param ends whether it is the run's last one of the table
+   */
+  static void record(
+      Connection connection,
+      TableKey key,
+      String runId,
+      int position,
+      TableResult result,
+      boolean ends)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            INSERT INTO millrace.table_result AS known
+              (pipeline, schema_name, table_name, run_id, position, status, low, high, rows, bytes,
+               object, objects, initial_load, baseline, spike, null_keys, warning, long_transaction)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (run_id, schema_name, table_name) DO UPDATE
+            SET status = CASE WHEN known.status = 'failed' THEN 'failed' ELSE EXCLUDED.status END,
+                high = EXCLUDED.high,
+                rows = known.rows + EXCLUDED.rows,
+                bytes = known.bytes + EXCLUDED.bytes,
+                object = coalesce(known.object, EXCLUDED.object),
+                objects = known.objects + EXCLUDED.objects,
+                spike = EXCLUDED.spike,
+                warning = coalesce(EXCLUDED.warning, known.warning),
+                long_transaction = coalesce(EXCLUDED.long_transaction, known.long_transaction),
+                finished_at = now()
+            """)) {
+      bind(statement, key);
+      statement.setString(4, runId);
+      statement.setInt(5, position);
+      statement.setString(6, ends ? "ok" : "unfinished");
+      statement.setString(7, result.low());
+      statement.setString(8, result.high());
+      statement.setLong(9, result.rows());
+      statement.setLong(10, result.bytes());
+      statement.setString(11, result.object());
+      statement.setInt(12, result.objects());
+      statement.setBoolean(13, result.initialLoad());
+      statement.setLong(14, result.baseline());
+      statement.setBoolean(15, result.spike());
+      statement.setLong(16, result.nullKeys());
+      statement.setString(17, result.warning());
+      statement.setString(18, LongTransaction.write(result.longTransaction()));
+      statement.executeUpdate();
+    }
+  }
+
+  /** Records why a table failed, unless it went well; windows that were published stay counted. */
   static void recordFailure(
       Connection connection, TableKey key, String runId, int position, TableFailure failure)
       throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
-            INSERT INTO millrace.table_result
+            INSERT INTO millrace.table_result AS known
               (pipeline, schema_name, table_name, run_id, position, status, code, message)
             VALUES (?, ?, ?, ?, ?, 'failed', ?, ?)
-            ON CONFLICT (run_id, schema_name, table_name) DO NOTHING
+            ON CONFLICT (run_id, schema_name, table_name) DO UPDATE
+            SET status = 'failed', code = EXCLUDED.code, message = EXCLUDED.message,
+                finished_at = now()
+            WHERE known.status = 'unfinished'
             """)) {
       bind(statement, key);
       statement.setString(4, runId);
@@ -474,26 +609,6 @@ final class ReplicationState {
       statement.setString(6, failure.code());
       statement.setString(7, failure.message());
       statement.executeUpdate();
-    }
-  }
-
-  /** Returns the result of a table in a run, when it went well. */
-  static Optional<TableResult> result(Connection connection, TableKey key, String runId)
-      throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement(
-            """
-            SELECT schema_name, table_name, low, high, rows, bytes, object, initial_load, baseline,
-                   spike, null_keys
-            FROM millrace.table_result
-            WHERE run_id = ? AND schema_name = ? AND table_name = ? AND status = 'ok'
-            """)) {
-      statement.setString(1, runId);
-      statement.setString(2, key.table().schema());
-      statement.setString(3, key.table().table());
-      try (ResultSet row = statement.executeQuery()) {
-        return row.next() ? Optional.of(RunReport.tableResult(row)) : Optional.empty();
-      }
     }
   }
 

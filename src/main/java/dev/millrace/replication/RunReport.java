@@ -51,14 +51,19 @@ final class RunReport {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
-            SELECT schema_name, table_name, low, high, rows, bytes, object, initial_load, baseline,
-                   spike, null_keys, status, code, message
+            SELECT schema_name, table_name, low, high, rows, bytes, object, objects, initial_load,
+                   baseline, spike, null_keys, warning, long_transaction, status, code, message
             FROM millrace.table_result WHERE run_id = ?
             ORDER BY status = 'ok', position
             """)) {
       statement.setString(1, runId);
       try (ResultSet row = statement.executeQuery()) {
         while (row.next()) {
+          if (row.getString("status").equals("unfinished")) {
+            rows += row.getLong("rows");
+            bytes += row.getLong("bytes");
+            continue;
+          }
           boolean well = row.getString("status").equals("ok");
           ok += well ? 1 : 0;
           failed += well ? 0 : 1;
@@ -126,14 +131,24 @@ final class RunReport {
         row.getLong("rows"),
         row.getLong("bytes"),
         row.getString("object"),
+        row.getInt("objects"),
         row.getBoolean("initial_load"),
         row.getLong("baseline"),
         row.getBoolean("spike"),
-        row.getLong("null_keys"));
+        row.getLong("null_keys"),
+        row.getString("warning"),
+        LongTransaction.read(row.getString("long_transaction")));
   }
 
   private static TableFailure tableFailure(ResultSet row) throws SQLException {
-    return new TableFailure(name(row), row.getString("code"), row.getString("message"));
+    long rows = row.getLong("rows");
+    String published =
+        row.getString("high") == null
+            ? ""
+            : " (%,d rows up to %s were published before; the next run goes on from there)"
+                .formatted(rows, row.getString("high"));
+    return new TableFailure(
+        name(row), row.getString("code"), row.getString("message") + published);
   }
 
   private static String name(ResultSet row) throws SQLException {

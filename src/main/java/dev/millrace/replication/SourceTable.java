@@ -26,6 +26,7 @@ import java.util.Optional;
  * @param systemIdentifier of the cluster
  * @param database the database
  * @param oid the table's oid
+ * @param relation what the catalogue tells of it; null in demo mode
  * @param rows gives the SELECT of columns under a condition
  */
 record SourceTable(
@@ -37,21 +38,26 @@ record SourceTable(
     String systemIdentifier,
     String database,
     long oid,
+    Relation relation,
     Rows rows) {
 
   /** Gives the SELECT of columns under a condition; null for all rows. */
   @FunctionalInterface
   interface Rows {
-    String select(List<Column> columns, String condition);
+    String select(List<Column> columns, String condition, boolean withIds);
   }
 
   SourceTable {
     columns = List.copyOf(columns);
   }
 
-  /** Returns the SELECT of the columns that are copied. */
-  String select(String condition) {
-    return rows.select(columns, condition);
+  /**
+   * Returns the SELECT of the columns that are copied.
+   *
+   * @param withIds whether the transaction that wrote the row comes behind them
+   */
+  String select(String condition, boolean withIds) {
+    return rows.select(columns, condition, withIds);
   }
 
   /** Returns where the key is among the columns; -1 when it is not. */
@@ -79,7 +85,9 @@ record SourceTable(
         Long.toUnsignedString(identity.systemIdentifier()),
         identity.database(),
         relation.oid(),
-        (columns, condition) -> SelectQuery.text(relation, columns, condition));
+        relation,
+        (columns, condition, withIds) ->
+            SelectQuery.text(relation, relation.name(), columns, condition, withIds));
   }
 
   private static Column key(Relation relation, TableRequest request) {

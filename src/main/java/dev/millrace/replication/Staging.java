@@ -60,6 +60,15 @@ final class Staging implements AutoCloseable {
     written = upload.position();
   }
 
+  /** Keeps what the attempt has read, for the run that follows it. */
+  void keep(Reading reading) {
+    state.transact(
+        connection -> {
+          ReplicationState.insertReading(connection, key, reading);
+          return null;
+        });
+  }
+
   /** Returns the bytes so far; any thread may ask. */
   long bytes() {
     return written;

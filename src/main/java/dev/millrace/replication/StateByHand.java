@@ -91,7 +91,19 @@ public final class StateByHand {
   }
 
   private void change(TableKey key, String sql) {
-    int rows = state.transact(connection -> update(connection, key, sql));
+    int rows =
+        state.transact(
+            connection -> {
+              // A snapshot means nothing to another cluster, nor to a first load.
+              update(
+                  connection,
+                  key,
+                  """
+                  DELETE FROM millrace.reading
+                  WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+                  """);
+              return update(connection, key, sql);
+            });
     if (rows == 0) {
       throw new MillraceException(
           ErrorCode.BAD_INPUT,

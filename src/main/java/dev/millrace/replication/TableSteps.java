@@ -10,6 +10,7 @@ import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Column;
 import dev.millrace.postgres.CopyOut;
 import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.TableFiles;
 import dev.millrace.run.Heartbeat;
 import dev.millrace.run.PatientState;
 import dev.millrace.run.State;
@@ -26,12 +27,14 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** The activities of a table. Thread-safe. */
 public final class TableSteps implements TableActivities {
+  /** Results hold a sentence, the log all of it. */
+  private static final int MOST_WARNING = 1000;
+
   private final ReplicationSettings settings;
 
   /** Makes the activities of a worker. */
@@ -76,7 +79,7 @@ public final class TableSteps implements TableActivities {
     SourceTable table = table(connection, task);
     try (Statement statement = connection.createStatement()) {
       // Postgres itself checks privileges, policies and casts, before a row moves.
-      statement.execute(table.select("false"));
+      statement.execute(table.select("false", false));
       return new Look(
           table,
           clock(statement),
@@ -85,8 +88,13 @@ public final class TableSteps implements TableActivities {
     }
   }
 
+  /** A standby's clock is that of the last commit that it has replayed. */
   private static Instant clock(Statement statement) throws SQLException {
-    try (ResultSet row = statement.executeQuery("SELECT clock_timestamp()")) {
+    try (ResultSet row =
+        statement.executeQuery(
+            """
+            SELECT coalesce(CASE WHEN pg_is_in_recovery()
+                            THEN pg_last_xact_replay_timestamp() END, clock_timestamp())""")) {
       row.next();
       return row.getObject(1, OffsetDateTime.class).toInstant();
     }
@@ -96,7 +104,7 @@ public final class TableSteps implements TableActivities {
     if (table.keyKind() != KeyKind.NUMBER) {
       return null;
     }
-    String keys = table.rows().select(List.of(table.key()), null);
+    String keys = table.rows().select(List.of(table.key()), null, false);
     String column = Identifiers.quote(table.key().name());
     String number = table.key().asText() ? column + "::numeric" : column;
     try (ResultSet row =
@@ -108,7 +116,7 @@ public final class TableSteps implements TableActivities {
 
   private static long nullKeys(Statement statement, SourceTable table) throws SQLException {
     String column = Identifiers.quote(table.key().name());
-    String keys = table.rows().select(List.of(table.key()), column + " IS NULL");
+    String keys = table.rows().select(List.of(table.key()), column + " IS NULL", false);
     try (ResultSet row =
         statement.executeQuery("SELECT count(*) FROM (%s) AS keys".formatted(keys))) {
       row.next();
@@ -144,8 +152,8 @@ public final class TableSteps implements TableActivities {
   }
 
   private static Prepared prepared(TableTask task, Look look, TableProgress progress) {
-    boolean initialLoad = progress.watermark() == null;
-    boolean include = initialLoad && task.nullKeys() == NullKeys.INCLUDE_ONCE;
+    boolean unset = progress.watermark() == null;
+    boolean include = unset && task.nullKeys() == NullKeys.INCLUDE_ONCE;
     if (look.nullKeys() > 0 && task.nullKeys() == NullKeys.REFUSE) {
       throw new MillraceException(
           ErrorCode.NULL_KEYS,
@@ -153,11 +161,24 @@ public final class TableSteps implements TableActivities {
               .formatted(look.table().name(), look.nullKeys(), look.table().key().name()));
     }
     return new Prepared(
-        new Window(look.table().keyKind(), progress.watermark(), high(task, look)),
+        new Window(
+            look.table().keyKind(),
+            progress.watermark(),
+            notBelow(look.table().keyKind(), high(task, look), progress.watermark())),
+        progress.reading(),
+        unset || progress.firstLoadTo() != null,
         progress.baseline(),
         include ? 0 : look.nullKeys(),
         include && look.nullKeys() > 0,
         warnings(look.table()));
+  }
+
+  /** A watermark never moves back. */
+  private static String notBelow(KeyKind kind, String high, String watermark) {
+    if (watermark == null) {
+      return high;
+    }
+    return high == null || Watermark.compare(kind, high, watermark) < 0 ? watermark : high;
   }
 
   private static String high(TableTask task, Look look) {
@@ -215,12 +236,24 @@ public final class TableSteps implements TableActivities {
       // A killed attempt of this run may have left an upload.
       new Publishing(new PatientState(settings.state(), heartbeat), lake, settings.points())
           .discardLeftovers(TableKey.of(task), task.runId());
+      Reading last = last(new PatientState(settings.state(), heartbeat), prepared);
       return settings
           .source(task)
-          .read(connection -> extract(connection, task, prepared, staging, heartbeat, progress));
+          .read(
+              connection ->
+                  extract(connection, task, prepared, last, staging, heartbeat, progress));
     } catch (MillraceException exception) {
       throw naming(task, exception);
     }
+  }
+
+  private static Reading last(State state, Prepared prepared) {
+    if (prepared.reading() == null) {
+      return null;
+    }
+    return state
+        .transact(connection -> ReplicationState.reading(connection, prepared.reading()))
+        .orElse(null);
   }
 
   /** The encoder knows the column and the row's key, not the table. */
@@ -238,38 +271,103 @@ public final class TableSteps implements TableActivities {
       Connection connection,
       TableTask task,
       Prepared prepared,
+      Reading last,
       Staging staging,
       Heartbeat heartbeat,
       Progress progress)
       throws SQLException {
-    String snapshot = snapshot(connection);
     SourceTable table = table(connection, task);
-    String select =
-        table.select(
-            Bounds.condition(
-                prepared.window(), table.key().name(), task.zone(), prepared.includeNullKeys()));
+    WindowPlan plan =
+        WindowPlan.of(connection, task, prepared, table, last, staging.attempt());
+    settings.points().pass("extract.planned");
+    Copied copied =
+        plan.select() == null
+            ? Copied.NOTHING
+            : copy(connection, task, plan, table, staging, heartbeat, progress);
+    if (plan.reading() != null) {
+      staging.keep(plan.reading());
+    }
+    boolean miscounted = copied.staged() != null && settings.points().mismatch("extract.audit");
+    return new Extracted(
+        copied.staged(),
+        copied.rows(),
+        copied.file().rowsEncoded() + (miscounted ? 1 : 0),
+        copied.file().rowsInFooter(),
+        plan.window(),
+        plan.more(),
+        plan.reading() == null ? null : staging.attempt(),
+        plan.warnings(),
+        plan.longTransaction(),
+        attempt());
+  }
+
+  /**
+   * Rows that were copied.
+   *
+   * @param staged the object; null when there were none
+   * @param rows in COPY's command tag
+   * @param file what was written
+   */
+  private record Copied(StagedObject staged, long rows, ParquetSummary file) {
+    private static final Copied NOTHING = new Copied(null, 0, new ParquetSummary(0, 0, 0));
+  }
+
+  private Copied copy(
+      Connection connection,
+      TableTask task,
+      WindowPlan plan,
+      SourceTable table,
+      Staging staging,
+      Heartbeat heartbeat,
+      Progress progress)
+      throws SQLException {
     Sink sink = new Sink(staging);
     try (ParquetTable file =
         new ParquetTable(
-            table.columns(), table.keyPosition(), metadata(task, prepared, staging), sink)) {
+            table.columns(),
+            table.keyPosition(),
+            metadata(task, plan.window(), staging),
+            sink,
+            plan.withIds() ? plan.reading().seen()::add : null)) {
       sink.file = file;
       progress.of(file, staging);
-      long copied = settings.source(task).copy(connection, select, new Encoding(file, heartbeat));
-      if (copied == 0 && file.rows() == 0) {
-        return new Extracted(null, 0, 0, 0, snapshot, attempt());
+      long rows =
+          settings
+              .source(task)
+              .copy(connection, plan.select(), new Encoding(file, heartbeat));
+      requireSameFiles(connection, table, plan);
+      if (rows == 0 && file.rows() == 0) {
+        return Copied.NOTHING;
       }
       ParquetSummary summary = file.finish();
       StagedObject staged = staging.finish(heartbeat::confirm);
       settings.points().pass("extract.end");
-      long miscounted = settings.points().mismatch("extract.audit") ? 1 : 0;
-      return new Extracted(
-          staged,
-          copied,
-          summary.rowsEncoded() + miscounted,
-          summary.rowsInFooter(),
-          snapshot,
-          attempt());
+      return new Copied(staged, rows, summary);
     }
+  }
+
+  /**
+   * A rewrite, a truncation or an attached partition that came between the snapshot and the read
+   * shows the snapshot rows that it knows nothing of, or hides some. The locks of the read keep
+   * later ones away until here.
+   */
+  private static void requireSameFiles(
+      Connection connection, SourceTable table, WindowPlan plan) throws SQLException {
+    if (plan.files() == null) {
+      return;
+    }
+    TableFiles now = TableFiles.now(connection, table.relation());
+    if (!now.nodes().equals(plan.files().nodes())) {
+      throw new MillraceException(
+          ErrorCode.TABLE_REWRITTEN,
+          "%s was rewritten, truncated or got other partitions while it was read (files %s, now %s); it is read again"
+              .formatted(table.name(), shortened(plan.files()), shortened(now)));
+    }
+  }
+
+  private static String shortened(TableFiles files) {
+    String text = files.toString();
+    return text.length() <= 200 ? text : text.substring(0, 200) + "…";
   }
 
   /** Rows on their way into the file. */
@@ -323,65 +421,87 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private static String snapshot(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("SELECT pg_current_snapshot()::text")) {
-      row.next();
-      return row.getString(1);
-    }
-  }
-
-  private static Map<String, String> metadata(TableTask task, Prepared prepared, Staging staging) {
+  private static Map<String, String> metadata(TableTask task, Window window, Staging staging) {
     return Map.of(
         "millrace.pipeline", task.pipeline(),
         "millrace.run_id", task.runId(),
         "millrace.table", task.table().name().toString(),
         "millrace.update_key", task.table().updateKey(),
-        "millrace.window", prepared.window().toString(),
+        "millrace.window", window.toString(),
         "millrace.attempt", staging.attempt());
   }
 
   @Override
-  public Written write(TableTask task, Prepared prepared, Extracted extracted, boolean spike) {
+  public Written write(
+      TableTask task, Prepared prepared, Extracted extracted, long runRows, boolean spike) {
     try (Heartbeat heartbeat = beat(() -> "writing")) {
       TableKey key = TableKey.of(task);
-      Optional<TableResult> done =
+      if (extracted == null || extracted.reading() == null) {
+        return new Written(unmoved(task, key, prepared, extracted), attempt());
+      }
+      Lake lake = settings.lake(task);
+      Intent intent = intent(task, prepared, extracted, lake, runRows, spike);
+      boolean done =
           settings
               .state()
-              .transact(connection -> ReplicationState.result(connection, key, task.runId()));
+              .transact(
+                  connection -> ReplicationState.rests(connection, key, extracted.reading()));
       heartbeat.check();
-      TableResult result = done.orElseGet(() -> writeNow(task, key, prepared, extracted, spike));
-      return new Written(result, attempt());
+      return new Written(done ? published(key, lake, intent) : publish(task, key, lake, intent), attempt());
     }
   }
 
-  private TableResult writeNow(
-      TableTask task, TableKey key, Prepared prepared, Extracted extracted, boolean spike) {
-    Lake lake = settings.lake(task);
-    Window window = prepared.window();
-    if (extracted == null) {
-      return unmoved(task, key, prepared);
-    }
-    Intent intent =
-        new Intent(
-            task.runId(),
-            task.position(),
-            lake.location(),
-            extracted.staged(),
-            extracted.rowsEncoded(),
-            window.low(),
-            window.high(),
-            extracted.snapshot(),
-            prepared.nullKeys(),
-            prepared.baseline(),
-            spike);
+  private TableResult publish(TableTask task, TableKey key, Lake lake, Intent intent) {
     Publishing publishing = publishing(lake);
-    return extracted.staged() == null
+    return intent.staged() == null
         ? publishing.commit(key, task.runId(), intent)
         : publishing.publish(key, task.runId(), intent);
   }
 
-  private TableResult unmoved(TableTask task, TableKey key, Prepared prepared) {
+  /** An earlier attempt of the step did it, and its answer was lost. */
+  private static TableResult published(TableKey key, Lake lake, Intent intent) {
+    String object = intent.staged() == null ? null : lake.address(intent.staged().key());
+    return intent.result(key.table().toString(), object);
+  }
+
+  private static Intent intent(
+      TableTask task,
+      Prepared prepared,
+      Extracted extracted,
+      Lake lake,
+      long runRows,
+      boolean spike) {
+    Window window = extracted.window();
+    return new Intent(
+        task.runId(),
+        task.position(),
+        lake.location(),
+        extracted.staged(),
+        extracted.rowsEncoded(),
+        window.low(),
+        window.high(),
+        prepared.reading(),
+        extracted.reading(),
+        prepared.initialLoad(),
+        extracted.more() ? prepared.window().high() : null,
+        runRows,
+        prepared.nullKeys(),
+        prepared.baseline(),
+        spike,
+        warning(extracted),
+        extracted.longTransaction());
+  }
+
+  private static String warning(Extracted extracted) {
+    if (extracted == null || extracted.warnings().isEmpty()) {
+      return null;
+    }
+    String text = String.join("; ", extracted.warnings());
+    return text.length() <= MOST_WARNING ? text : text.substring(0, MOST_WARNING) + "…";
+  }
+
+  private TableResult unmoved(
+      TableTask task, TableKey key, Prepared prepared, Extracted extracted) {
     Window window = prepared.window();
     TableResult result =
         new TableResult(
@@ -391,15 +511,19 @@ public final class TableSteps implements TableActivities {
             0,
             0,
             null,
-            window.initialLoad(),
+            0,
+            prepared.initialLoad(),
             prepared.baseline(),
             false,
-            prepared.nullKeys());
+            prepared.nullKeys(),
+            warning(extracted),
+            null);
     settings
         .state()
         .transact(
             connection -> {
-              ReplicationState.record(connection, key, task.runId(), task.position(), result);
+              ReplicationState.record(
+                  connection, key, task.runId(), task.position(), result, true);
               return null;
             });
     return result;

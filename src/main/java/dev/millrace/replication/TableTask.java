@@ -17,6 +17,10 @@ import java.time.ZoneId;
  * @param lake the configured lake; null in demo mode
  * @param table the table as the input asks for it
  * @param lag an ISO-8601 duration
+ * @param lookBack an ISO-8601 duration, for keys that are times
+ * @param lookBackKeys the same for keys that are numbers
+ * @param windowRows a window with more rows is cut where an index serves; at least 1
+ * @param longTransaction an ISO-8601 duration
  * @param keyTimeZone the zone of keys that are wall clocks
  * @param nullKeys what becomes of rows without a key
  * @param spikeFactor at least 2
@@ -33,6 +37,10 @@ public record TableTask(
     String lake,
     TableRequest table,
     String lag,
+    String lookBack,
+    long lookBackKeys,
+    long windowRows,
+    String longTransaction,
     String keyTimeZone,
     NullKeys nullKeys,
     int spikeFactor,
@@ -45,6 +53,15 @@ public record TableTask(
 
   Duration lagDuration() {
     return Duration.parse(lag);
+  }
+
+  /** Returns the look-back of a kind of keys. */
+  LookBack lookBack(KeyKind kind) {
+    return new LookBack(kind, Duration.parse(lookBack), lookBackKeys);
+  }
+
+  Duration longTransactionDuration() {
+    return Duration.parse(longTransaction);
   }
 
   ZoneId zone() {

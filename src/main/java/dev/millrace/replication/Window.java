@@ -14,15 +14,17 @@ import java.time.temporal.ChronoUnit;
  */
 public record Window(KeyKind kind, String low, String high) {
 
-  /** Returns whether no key can be in it, so that the watermark stays. */
+  /** Returns whether there is nothing that could be read: a number key without rows. */
   public boolean empty() {
-    if (high == null) {
-      return true;
-    }
+    return high == null;
+  }
+
+  /** Returns whether no key is above the watermark, so that only late rows can come. */
+  public boolean rangeEmpty() {
     return low != null && Watermark.compare(kind, high, low) <= 0;
   }
 
-  /** Returns whether nothing was copied before. */
+  /** Returns whether it has no lower bound. */
   public boolean initialLoad() {
     return low == null;
   }

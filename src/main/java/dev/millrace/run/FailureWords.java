@@ -44,6 +44,7 @@ public final class FailureWords {
           NO_PRIVILEGE,
           ROWS_HIDDEN,
           VALUE_OUT_OF_RANGE,
+          TABLE_REWRITTEN,
           SOURCE_CHANGED,
           POSTGRES_UNAVAILABLE,
           POSTGRES_REFUSED,

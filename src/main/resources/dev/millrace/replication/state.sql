@@ -13,12 +13,35 @@ CREATE TABLE IF NOT EXISTS millrace.table_state (
     table_oid BIGINT NOT NULL,
     lake TEXT NOT NULL,
     prefix TEXT NOT NULL,
-    -- The snapshot in which the last window was read (pg_current_snapshot).
-    snapshot TEXT,
+    -- The attempt that read the last window; it fences the watermark, see millrace.reading.
+    reading TEXT,
+    -- Where a first load was to end that has not.
+    first_load_to TEXT,
     run_id TEXT,
     updated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (pipeline, schema_name, table_name)
 );
+
+-- What the last window of a table was read in, which tells late rows from those that were read; and what attempts have
+-- read that is not published yet.
+CREATE TABLE IF NOT EXISTS millrace.reading (
+    attempt TEXT PRIMARY KEY,
+    pipeline TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    -- xmin:xmax of pg_current_snapshot; none where rows have no versions.
+    snapshot TEXT,
+    timeline INTEGER NOT NULL,
+    look_back TEXT NOT NULL,
+    -- oid:filenode of the tables that held the rows.
+    files TEXT,
+    -- Transactions from xmin on whose rows were visible: distances from xmin, in the Roaring format.
+    seen BYTEA,
+    open_since TIMESTAMPTZ,
+    open_told BOOLEAN NOT NULL,
+    read_at TIMESTAMPTZ NOT NULL DEFAULT now()
+);
+CREATE INDEX IF NOT EXISTS reading_table ON millrace.reading (pipeline, schema_name, table_name);
 
 -- One folder of a lake belongs to one table of one pipeline.
 CREATE TABLE IF NOT EXISTS millrace.folder (
@@ -58,10 +81,16 @@ CREATE TABLE IF NOT EXISTS millrace.intent (
     rows BIGINT NOT NULL,
     low TEXT,
     high TEXT NOT NULL,
-    snapshot TEXT,
+    previous TEXT,
+    reading TEXT NOT NULL,
+    initial_load BOOLEAN NOT NULL,
+    goes_on_to TEXT,
+    run_rows BIGINT NOT NULL,
     null_keys BIGINT NOT NULL,
     spike BOOLEAN NOT NULL,
     baseline BIGINT NOT NULL,
+    warning TEXT,
+    long_transaction TEXT,
     position INTEGER NOT NULL,
     inserted_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (pipeline, schema_name, table_name)
@@ -80,10 +109,13 @@ CREATE TABLE IF NOT EXISTS millrace.table_result (
     rows BIGINT NOT NULL DEFAULT 0,
     bytes BIGINT NOT NULL DEFAULT 0,
     object TEXT,
+    objects INTEGER NOT NULL DEFAULT 0,
     initial_load BOOLEAN NOT NULL DEFAULT false,
     baseline BIGINT NOT NULL DEFAULT 0,
     spike BOOLEAN NOT NULL DEFAULT false,
     null_keys BIGINT NOT NULL DEFAULT 0,
+    warning TEXT,
+    long_transaction TEXT,
     code TEXT,
     message TEXT,
     finished_at TIMESTAMPTZ NOT NULL DEFAULT now(),

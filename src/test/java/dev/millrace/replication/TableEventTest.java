@@ -24,7 +24,7 @@ class TableEventTest {
 
   private static CopiedTable copied(String low, long rows, Integer extracts, Long millis) {
     return new CopiedTable(
-        new TableResult("public.t", low, "9", rows, 0, null, low == null, 0, false, 0),
+        new TableResult("public.t", low, "9", rows, 0, null, 0, low == null, 0, false, 0, null, null),
         extracts,
         2,
         millis,

@@ -40,23 +40,30 @@ class WindowTest {
 
   @ParameterizedTest
   @CsvSource({
-    "TIMESTAMPTZ, , 2026-09-20 18:15:00.000000Z, false, true",
-    "TIMESTAMPTZ, 2026-09-20 18:15:00.000000Z, 2026-09-20 18:15:00.000000Z, true, false",
-    "TIMESTAMPTZ, 2026-09-20 18:15:00.000001Z, 2026-09-20 18:15:00.000000Z, true, false",
-    "TIMESTAMPTZ, 2026-09-20 18:15:00.000000Z, 2026-09-20 18:15:00.000001Z, false, false",
-    "NUMBER, , 7, false, true",
-    "NUMBER, , , true, true",
-    "NUMBER, 9, 10, false, false",
-    "NUMBER, 10, 9, true, false",
-    "NUMBER, 10, 10.0, true, false",
-    "NUMBER, 9007199254740992, 9007199254740993, false, false",
-    "NUMBER, 5, , true, false",
+    "TIMESTAMPTZ, , 2026-09-20 18:15:00.000000Z, false, false, true",
+    "TIMESTAMPTZ, 2026-09-20 18:15:00.000000Z, 2026-09-20 18:15:00.000000Z, false, true, false",
+    "TIMESTAMPTZ, 2026-09-20 18:15:00.000001Z, 2026-09-20 18:15:00.000000Z, false, true, false",
+    "TIMESTAMPTZ, 2026-09-20 18:15:00.000000Z, 2026-09-20 18:15:00.000001Z, false, false, false",
+    "NUMBER, , 7, false, false, true",
+    "NUMBER, , , true, , true",
+    "NUMBER, 9, 10, false, false, false",
+    "NUMBER, 10, 9, false, true, false",
+    "NUMBER, 10, 10.0, false, true, false",
+    "NUMBER, 9007199254740992, 9007199254740993, false, false, false",
   })
-  void aWindowIsEmptyWhenNoKeyCanBeInIt(
-      KeyKind kind, String low, String high, boolean empty, boolean initialLoad) {
+  void aWindowWithoutKeysAboveItsWatermarkCanOnlyHaveLateRows(
+      KeyKind kind,
+      String low,
+      String high,
+      boolean empty,
+      Boolean rangeEmpty,
+      boolean initialLoad) {
     Window window = new Window(kind, low, high);
 
     assertThat(window.empty()).isEqualTo(empty);
+    if (!empty) {
+      assertThat(window.rangeEmpty()).isEqualTo(rangeEmpty);
+    }
     assertThat(window.initialLoad()).isEqualTo(initialLoad);
   }
 

@@ -24,7 +24,10 @@ public final class TestPostgres {
 
     private static EmbeddedPostgres start() {
       try {
-        return EmbeddedPostgres.builder().setServerConfig("fsync", "off").start();
+        return EmbeddedPostgres.builder()
+            .setServerConfig("fsync", "off")
+            .setServerConfig("max_prepared_transactions", "64")
+            .start();
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

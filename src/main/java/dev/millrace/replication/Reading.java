@@ -1,0 +1,30 @@
+package dev.millrace.replication;
+
+import dev.millrace.postgres.SeenIds;
+import dev.millrace.postgres.Snapshot;
+import dev.millrace.postgres.TableFiles;
+import java.time.Instant;
+
+/**
+ * What a table's last window was read in; it tells the next one which rows it could not see.
+ *
+ * @param attempt the attempt that read it
+ * @param snapshot null where the rows have no versions that could be told apart
+ * @param timeline of the server; 0 where it can't be told
+ * @param lookBack how far below the watermark was looked, as text
+ * @param files that held the rows; null without a snapshot
+ * @param seen transactions whose rows were visible; null when there were too many, or without a
+ *     snapshot
+ * @param openSince when a run first met the snapshot's oldest transaction in progress; null when
+ *     none was
+ * @param openTold whether a person was told of it
+ */
+record Reading(
+    String attempt,
+    Snapshot snapshot,
+    int timeline,
+    String lookBack,
+    TableFiles files,
+    SeenIds seen,
+    Instant openSince,
+    boolean openTold) {}

@@ -1,0 +1,300 @@
+package dev.millrace.replication;
+
+import dev.millrace.postgres.Catalogue;
+import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.OpenTransaction;
+import dev.millrace.postgres.Partition;
+import dev.millrace.postgres.SeenIds;
+import dev.millrace.postgres.SelectQuery;
+import dev.millrace.postgres.ServerMoment;
+import dev.millrace.postgres.Snapshot;
+import dev.millrace.postgres.TableFiles;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * What one attempt reads, decided in the snapshot that it reads in.
+ *
+ * @param window what is read; it may end before the run's window does
+ * @param more whether the rest of the run's window is to be read after it
+ * @param select the rows; null when there is nothing to read
+ * @param files those of the snapshot; null where rows have no versions
+ * @param reading what the next window has to know; null when the watermark must stay. Its set of
+ *     ids is filled while the rows come
+ * @param withIds whether the rows come with their transactions
+ * @param warnings what a person should know
+ * @param longTransaction one that has been open for long; null for none
+ */
+record WindowPlan(
+    Window window,
+    boolean more,
+    String select,
+    TableFiles files,
+    Reading reading,
+    boolean withIds,
+    List<String> warnings,
+    LongTransaction longTransaction) {
+
+  WindowPlan {
+    warnings = List.copyOf(warnings);
+  }
+
+  /**
+   * Plans the next window of a table.
+   *
+   * @param connection in the transaction that will read the rows
+   * @param last the last reading; null for none
+   * @param attempt the id of the attempt
+   */
+  static WindowPlan of(
+      Connection connection,
+      TableTask task,
+      Prepared prepared,
+      SourceTable table,
+      Reading last,
+      String attempt)
+      throws SQLException {
+    return new Planner(connection, task, prepared, table, last, attempt).plan();
+  }
+
+  private record Planner(
+      Connection connection,
+      TableTask task,
+      Prepared prepared,
+      SourceTable table,
+      Reading last,
+      String attempt) {
+
+    private WindowPlan plan() throws SQLException {
+      if (table.relation() == null) {
+        return windowOnly(prepared.window(), List.of());
+      }
+      ServerMoment now = ServerMoment.look(connection);
+      TableFiles files = TableFiles.inSnapshot(connection, table.relation());
+      Exactness exactness =
+          Exactness.of(
+              table.relation().kind(),
+              now,
+              files,
+              last,
+              prepared.window().initialLoad(),
+              lookBack().toString());
+      List<String> warnings = new ArrayList<>();
+      if (exactness.reason() != null) {
+        warnings.add(fallback(exactness));
+      }
+      return switch (exactness.kind()) {
+        case WAIT -> waiting(warnings);
+        case FIRST, EXACT -> versioned(now, files, prepared.window(), exactness, warnings);
+        case WINDOW_ONLY -> {
+          Window held = held(warnings);
+          yield exactness.versioned()
+              ? versioned(now, files, held, exactness, warnings)
+              : windowOnly(held, warnings);
+        }
+      };
+    }
+
+    private static String fallback(Exactness exactness) {
+      return switch (exactness.kind()) {
+        case WAIT -> "it " + exactness.reason();
+        case FIRST, EXACT, WINDOW_ONLY ->
+            "it %s; this time rows that came late are not looked for".formatted(exactness.reason());
+      };
+    }
+
+    private WindowPlan waiting(List<String> warnings) {
+      String low = prepared.window().low();
+      return new WindowPlan(
+          new Window(table.keyKind(), low, low), false, null, null, null, false, warnings, null);
+    }
+
+    private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
+      Window window = cut(reach);
+      String select =
+          window.rangeEmpty() ? null : table.select(condition(window, null), false);
+      return new WindowPlan(
+          window,
+          !window.high().equals(reach.high()),
+          select,
+          null,
+          new Reading(attempt, null, 0, lookBack().toString(), null, null, null, false),
+          false,
+          warnings,
+          null);
+    }
+
+    private WindowPlan versioned(
+        ServerMoment now,
+        TableFiles files,
+        Window reach,
+        Exactness exactness,
+        List<String> warnings)
+        throws SQLException {
+      Snapshot snapshot = now.snapshot();
+      boolean withIds = !snapshot.quiet();
+      Window window = cut(reach);
+      SeenIds seen = new SeenIds(snapshot);
+      Set<Long> added =
+          last == null || last.files() == null ? Set.of() : files.addedSince(last.files());
+      String condition;
+      if (exactness.kind() == Exactness.Kind.EXACT) {
+        seen.carry(last.seen());
+        condition =
+            condition(
+                window,
+                UnseenRows.condition(connection, last.snapshot(), last.seen(), added));
+      } else {
+        if (!window.initialLoad() && withIds) {
+          noteLookBack(window, snapshot, seen);
+        }
+        condition = condition(window, null);
+      }
+      List<String> selects = new ArrayList<>();
+      if (exactness.kind() == Exactness.Kind.EXACT || !window.rangeEmpty()) {
+        selects.add(table.select(condition, withIds));
+      }
+      if (!added.isEmpty()) {
+        List<Partition> partitions = new Catalogue().partitions(connection, added);
+        warnings.add("partitions that were not there before are read whole: " + partitions);
+        partitions.forEach(partition -> selects.add(whole(window, partition, withIds)));
+      }
+      OpenTransaction open =
+          snapshot.quiet() ? null : OpenTransaction.oldestOf(connection, snapshot);
+      Instant since = since(snapshot);
+      LongTransaction longTransaction = longTransaction(open, since);
+      return new WindowPlan(
+          window,
+          !window.high().equals(reach.high()),
+          selects.isEmpty() ? null : String.join("\nUNION ALL\n", selects),
+          files,
+          new Reading(
+              attempt,
+              snapshot,
+              now.timeline(),
+              lookBack().toString(),
+              files,
+              seen,
+              since,
+              longTransaction != null),
+          withIds,
+          warnings,
+          longTransaction);
+    }
+
+    private LookBack lookBack() {
+      return task.lookBack(table.keyKind());
+    }
+
+    private String condition(Window window, String unseen) {
+      return unseen == null
+          ? Bounds.condition(window, table.key().name(), task.zone(), prepared.includeNullKeys())
+          : Bounds.conditionWithLate(
+              window,
+              lookBack().below(window.low()),
+              unseen,
+              table.key().name(),
+              task.zone());
+    }
+
+    /** Rows of a partition that was attached have old ids, and none of them was read before. */
+    private String whole(Window window, Partition partition, boolean withIds) {
+      String below = Bounds.conditionBelow(window, table.key().name(), task.zone());
+      // Rights may be given on the parent only.
+      return partition.readable()
+          ? SelectQuery.text(
+              table.relation(), partition.name(), table.columns(), below, withIds)
+          : table.select("%s AND tableoid = %d".formatted(below, partition.oid()), withIds);
+    }
+
+    /** Notes what is visible in the look-back, which this window does not read. */
+    private void noteLookBack(Window window, Snapshot snapshot, SeenIds seen)
+        throws SQLException {
+      Window below =
+          new Window(window.kind(), lookBack().below(window.low()), window.low());
+      String sql =
+          "SELECT DISTINCT xmin::text::int8 FROM %s WHERE %s AND %s"
+              .formatted(
+                  Identifiers.quote(table.name()),
+                  Bounds.condition(below, table.key().name(), task.zone(), false),
+                  UnseenRows.since(connection, snapshot));
+      try (Statement statement = connection.createStatement();
+          ResultSet row = statement.executeQuery(sql)) {
+        while (row.next()) {
+          seen.add((int) row.getLong(1));
+        }
+      }
+    }
+
+    /** Ends the window before the oldest open transaction, whose rows may still come. */
+    private Window held(List<String> warnings) throws SQLException {
+      Window window = prepared.window();
+      if (window.kind() == KeyKind.NUMBER) {
+        return window;
+      }
+      Optional<Instant> oldest = OpenTransaction.oldestStart(connection);
+      if (oldest.isEmpty()) {
+        return window;
+      }
+      String held = Watermark.of(oldest.get().minus(1, ChronoUnit.MICROS));
+      if (Watermark.compare(window.kind(), held, window.high()) >= 0) {
+        return window;
+      }
+      String high =
+          window.low() != null && Watermark.compare(window.kind(), held, window.low()) < 0
+              ? window.low()
+              : held;
+      warnings.add(
+          "its window ends at %s, before the oldest open transaction, instead of at %s"
+              .formatted(high, window.high()));
+      return new Window(window.kind(), window.low(), high);
+    }
+
+    /** Ends a window of many rows where it has its share of them. */
+    private Window cut(Window window) throws SQLException {
+      if (!table.keyIndexed() || table.relation() == null || window.rangeEmpty()) {
+        return window;
+      }
+      return WindowCut.of(connection, table, window, task.windowRows(), task.zone());
+    }
+
+    /** Returns when a run first met the oldest transaction in progress. */
+    private Instant since(Snapshot snapshot) {
+      if (snapshot.quiet()) {
+        return null;
+      }
+      boolean known =
+          last != null
+              && last.snapshot() != null
+              && last.openSince() != null
+              && last.snapshot().xmin() == snapshot.xmin();
+      return known ? last.openSince() : task.runInstant();
+    }
+
+    private LongTransaction longTransaction(OpenTransaction open, Instant met) {
+      if (open == null) {
+        return null;
+      }
+      Instant since = open.started() == null ? met : open.started();
+      Duration age = Duration.between(since, Instant.now());
+      if (age.compareTo(task.longTransactionDuration()) < 0) {
+        return null;
+      }
+      boolean told =
+          last != null
+              && last.openTold()
+              && last.snapshot() != null
+              && last.snapshot().xmin() == open.id();
+      return new LongTransaction(open.id(), since.toString(), open.session(), !told);
+    }
+  }
+}

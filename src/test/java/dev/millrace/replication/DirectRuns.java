@@ -1,0 +1,222 @@
+package dev.millrace.replication;
+
+import dev.millrace.control.Lease;
+import dev.millrace.failure.Points;
+import dev.millrace.lake.FolderLake;
+import dev.millrace.lake.FolderLakeSettings;
+import dev.millrace.lake.Lake;
+import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.TableName;
+import dev.millrace.run.Admission;
+import dev.millrace.testing.LakeReader;
+import dev.millrace.testing.TestPostgres;
+import io.temporal.activity.ActivityOptions;
+import io.temporal.common.RetryOptions;
+import io.temporal.testing.TestActivityEnvironment;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Runs of tables without a Temporal server: the activities of a table in the order of {@link
+ * ReplicateTableWorkflow}, on a real Postgres and a folder. For tests that need thousands of runs.
+ *
+ * <p>Not thread-safe.
+ */
+final class DirectRuns implements AutoCloseable {
+  private final String database;
+  private final Postgres state;
+  private final Lake lake;
+  private final Path folder;
+  private final TestActivityEnvironment environment = TestActivityEnvironment.newInstance();
+  private final TableActivities activities;
+  private int runs;
+
+  /**
+   * Makes the state in a database of {@link TestPostgres}; the tables are there, too.
+   *
+   * @param folder where objects go
+   */
+  DirectRuns(String database, Path folder) {
+    this(database, folder, new Postgres(TestPostgres.settings(database)));
+  }
+
+  /**
+   * The same with tables elsewhere.
+   *
+   * @param source where the tables are
+   */
+  DirectRuns(String database, Path folder, Postgres source) {
+    this.database = database;
+    this.folder = folder;
+    this.state = new Postgres(TestPostgres.settings(database));
+    this.lake = new FolderLake(new FolderLakeSettings("lake", folder, ""));
+    ReplicationSettings settings =
+        new ReplicationSettings(
+            state,
+            state,
+            Map.of("source", source),
+            Map.of("lake", lake),
+            lake,
+            Optional.empty(),
+            true,
+            admission(),
+            Points.parse(null, false));
+    settings.prepareState();
+    environment.registerActivitiesImplementations(new TableSteps(settings));
+    this.activities =
+        environment.newActivityStub(
+            TableActivities.class,
+            ActivityOptions.newBuilder()
+                .setStartToCloseTimeout(Duration.ofMinutes(5))
+                .setRetryOptions(RetryOptions.newBuilder().setMaximumAttempts(1).build())
+                .build());
+  }
+
+  private static Admission admission() {
+    return new Admission(1, 3600, false, 0, null);
+  }
+
+  /** What a run reads; the rest is as an input leaves it, but for the lag, which is zero. */
+  record Asked(
+      String pipeline, TableName table, String key, String lookBack, long keys, long windowRows) {
+    static Asked of(String pipeline, String table, String key) {
+      return new Asked(pipeline, TableName.parse(table), key, "PT24H", 1_000_000, 10_000_000);
+    }
+
+    Asked lookingBack(String time, long numbers) {
+      return new Asked(pipeline, table, key, time, numbers, windowRows);
+    }
+
+    Asked cutAt(long rows) {
+      return new Asked(pipeline, table, key, lookBack, keys, rows);
+    }
+  }
+
+  /** What a run did. */
+  record Run(List<Extracted> extracted, TableResult result) {}
+
+  /** Copies a table once. */
+  Run run(Asked asked) {
+    Instant instant = Instant.now();
+    String runId = "run-" + ++runs;
+    begin(asked.pipeline(), runId);
+    TableTask task = task(asked, instant, runId);
+    Prepared prepared = activities.prepare(task);
+    List<Extracted> all = new ArrayList<>();
+    if (prepared.window().empty()) {
+      return new Run(all, activities.write(task, prepared, null, 0, false).result());
+    }
+    CopiedTable copied = CopiedTable.NOTHING;
+    while (true) {
+      Extracted extracted = activities.extract(task, prepared);
+      extracted.audit(asked.table().toString());
+      all.add(extracted);
+      copied =
+          copied.with(
+              activities.write(
+                  task, prepared, extracted, copied.rows() + extracted.rowsEncoded(), false),
+              extracted,
+              0,
+              0,
+              0);
+      if (!extracted.more()) {
+        return new Run(all, copied.result());
+      }
+      prepared = prepared.after(extracted);
+    }
+  }
+
+  private void begin(String pipeline, String runId) {
+    state.transact(
+        connection -> {
+          try (Statement statement = connection.createStatement()) {
+            statement.execute(
+                "DELETE FROM control.lease WHERE extractor = '%1$s'; DELETE FROM millrace.queue WHERE pipeline = '%1$s'"
+                    .formatted(pipeline));
+            statement.execute(
+                "INSERT INTO millrace.queue VALUES ('%s', '%s', 'direct', now(), now(), now())"
+                    .formatted(runId, pipeline));
+          }
+          return Lease.acquire(connection, pipeline, runId, Duration.ofHours(1));
+        });
+  }
+
+  private static TableTask task(Asked asked, Instant instant, String runId) {
+    return new TableTask(
+        asked.pipeline(),
+        runId,
+        0,
+        instant.toString(),
+        false,
+        "source",
+        "lake",
+        new TableRequest(asked.table(), asked.key(), List.of(), List.of()),
+        "PT0S",
+        asked.lookBack(),
+        asked.keys(),
+        asked.windowRows(),
+        "PT1H",
+        "UTC",
+        NullKeys.REFUSE,
+        5,
+        false,
+        admission());
+  }
+
+  /** Returns the objects of a table, in the order of their names. */
+  List<Path> objects(String table) {
+    Path tableFolder = folder.resolve(table.replace('.', '/'));
+    if (!Files.exists(tableFolder)) {
+      return List.of();
+    }
+    try (Stream<Path> files = Files.list(tableFolder)) {
+      return files.filter(file -> file.toString().endsWith(".parquet")).sorted().toList();
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
+  }
+
+  /** Returns a column's values of all rows of all objects of a table, sorted. */
+  List<String> values(String table, String column) {
+    List<String> values = new ArrayList<>();
+    for (Path object : objects(table)) {
+      LakeReader.rows(object).forEach(row -> values.add(row.get(column)));
+    }
+    Collections.sort(values);
+    return values;
+  }
+
+  /** Opens a session of the superuser in the database, in autocommit mode. */
+  Connection session() {
+    try {
+      return TestPostgres.server().getDatabase("postgres", database).getConnection();
+    } catch (SQLException exception) {
+      throw new IllegalStateException(exception);
+    }
+  }
+
+  /** Runs statements. */
+  void execute(String sql) {
+    TestPostgres.execute(database, sql);
+  }
+
+  @Override
+  public void close() {
+    environment.close();
+    lake.close();
+    state.close();
+  }
+}
