@@ -10,8 +10,6 @@ package dev.millrace.postgres;
  * @param xmax the first id that was not yet assigned; no id from there on is visible
  */
 public record Snapshot(long xmin, long xmax) {
-  private static final long IDS = 1L << 32;
-
   public Snapshot {
     if (xmin <= 0 || xmax < xmin) {
       throw new IllegalArgumentException("a snapshot from " + xmin + " to " + xmax);
@@ -34,16 +32,6 @@ public record Snapshot(long xmin, long xmax) {
   /** Returns whether nothing was in progress: what is not visible had not begun. */
   public boolean quiet() {
     return xmin == xmax;
-  }
-
-  /**
-   * Widens the 32 bits that a row keeps of the id that wrote it.
-   *
-   * @param id of a row that the snapshot sees
-   */
-  public long widen(int id) {
-    long wide = (xmax & -IDS) | Integer.toUnsignedLong(id);
-    return wide < xmax ? wide : wide - IDS;
   }
 
   /** Returns {@code xmin:xmax}. */

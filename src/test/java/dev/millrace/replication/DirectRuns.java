@@ -91,17 +91,28 @@ final class DirectRuns implements AutoCloseable {
 
   /** What a run reads; the rest is as an input leaves it, but for the lag, which is zero. */
   record Asked(
-      String pipeline, TableName table, String key, String lookBack, long keys, long windowRows) {
+      String pipeline,
+      TableName table,
+      String key,
+      String lookBack,
+      long keys,
+      long windowRows,
+      String longTransaction) {
     static Asked of(String pipeline, String table, String key) {
-      return new Asked(pipeline, TableName.parse(table), key, "PT24H", 1_000_000, 10_000_000);
+      return new Asked(
+          pipeline, TableName.parse(table), key, "PT24H", 1_000_000, 10_000_000, "PT1H");
     }
 
     Asked lookingBack(String time, long numbers) {
-      return new Asked(pipeline, table, key, time, numbers, windowRows);
+      return new Asked(pipeline, table, key, time, numbers, windowRows, longTransaction);
     }
 
     Asked cutAt(long rows) {
-      return new Asked(pipeline, table, key, lookBack, keys, rows);
+      return new Asked(pipeline, table, key, lookBack, keys, rows, longTransaction);
+    }
+
+    Asked noticing(String age) {
+      return new Asked(pipeline, table, key, lookBack, keys, windowRows, age);
     }
   }
 
@@ -110,6 +121,15 @@ final class DirectRuns implements AutoCloseable {
 
   /** Copies a table once. */
   Run run(Asked asked) {
+    return run(asked, () -> {});
+  }
+
+  /**
+   * Copies a table once.
+   *
+   * @param afterPrepare done between {@code prepare} and {@code extract}
+   */
+  Run run(Asked asked, Runnable afterPrepare) {
     Instant instant = Instant.now();
     String runId = "run-" + ++runs;
     begin(asked.pipeline(), runId);
@@ -119,6 +139,7 @@ final class DirectRuns implements AutoCloseable {
     if (prepared.window().empty()) {
       return new Run(all, activities.write(task, prepared, null, 0, false).result());
     }
+    afterPrepare.run();
     CopiedTable copied = CopiedTable.NOTHING;
     while (true) {
       Extracted extracted = activities.extract(task, prepared);
@@ -168,7 +189,7 @@ final class DirectRuns implements AutoCloseable {
         asked.lookBack(),
         asked.keys(),
         asked.windowRows(),
-        "PT1H",
+        asked.longTransaction(),
         "UTC",
         NullKeys.REFUSE,
         5,
@@ -206,6 +227,11 @@ final class DirectRuns implements AutoCloseable {
     } catch (SQLException exception) {
       throw new IllegalStateException(exception);
     }
+  }
+
+  /** Returns the first column of the first row. */
+  String value(String sql) {
+    return TestPostgres.query(database, sql);
   }
 
   /** Runs statements. */
