@@ -55,6 +55,7 @@ public final class ParquetTable implements AutoCloseable {
   private final int keyColumn;
   private final Map<String, String> metadata;
   private final MessageType schema;
+  private final List<ColumnDescriptor> descriptors;
   private final SinkFile file;
   private final ZstdCompressor compressor = new ZstdCompressor(ZSTD_LEVEL);
   private final ParquetFileWriter writer;
@@ -105,12 +106,13 @@ public final class ParquetTable implements AutoCloseable {
     this.keyColumn = keyColumn;
     this.metadata = Map.copyOf(metadata);
     this.schema = ParquetSchema.of(columns);
+    this.descriptors = schema.getColumns();
     this.file = new SinkFile(sink);
     this.batch = new Batch(columns.size());
     PageBuffer page = new PageBuffer(WINDOW);
     DeltaBinaryPacked packer = new DeltaBinaryPacked();
     for (int i = 0; i < columns.size(); i++) {
-      PrimitiveType type = schema.getType(i).asPrimitiveType();
+      PrimitiveType type = descriptors.get(i).getPrimitiveType();
       pages.add(pages(columns.get(i), type, page, packer));
     }
     try {
@@ -132,6 +134,12 @@ public final class ParquetTable implements AutoCloseable {
   }
 
   private static ColumnPages pages(
+      Column column, PrimitiveType type, PageBuffer page, DeltaBinaryPacked packer) {
+    ColumnPages values = values(column, type, page, packer);
+    return column.type().isArray() ? new ListPages(column, type, page, values) : values;
+  }
+
+  private static ColumnPages values(
       Column column, PrimitiveType type, PageBuffer page, DeltaBinaryPacked packer) {
     return switch (type.getPrimitiveTypeName()) {
       case INT32 -> new IntPages(column, type, page, packer);
@@ -266,9 +274,13 @@ public final class ParquetTable implements AutoCloseable {
   private MillraceException refused(Column column, ColumnPages.RowException failure) {
     return new MillraceException(
         ErrorCode.VALUE_OUT_OF_RANGE,
-        "the value of column \"%s\" (%s) in the row %s %s; exclude the column, or correct the value"
+        "the value of column \"%s\" (%s) in the row %s %s; %s"
             .formatted(
-                column.name(), column.type().declared(), key(failure.row()), failure.getMessage()),
+                column.name(),
+                column.type().declared(),
+                key(failure.row()),
+                failure.getMessage(),
+                failure.remedy()),
         failure);
   }
 
@@ -289,7 +301,7 @@ public final class ParquetTable implements AutoCloseable {
     long buffered = 0;
     for (int i = 0; i < columns.size(); i++) {
       pages.get(i).cut();
-      buffered += store.getPageWriter(schema.getColumns().get(i)).getMemSize();
+      buffered += store.getPageWriter(descriptors.get(i)).getMemSize();
     }
     segmentRows = 0;
     segmentBytes = 0;
@@ -303,7 +315,6 @@ public final class ParquetTable implements AutoCloseable {
     store =
         new ColumnChunkPageWriteStore(
             compressor, schema, HeapByteBufferAllocator.getInstance(), INDEX_VALUE_BYTES, true);
-    List<ColumnDescriptor> descriptors = schema.getColumns();
     for (int i = 0; i < descriptors.size(); i++) {
       pages.get(i).writeTo(store.getPageWriter(descriptors.get(i)));
     }
@@ -341,7 +352,9 @@ public final class ParquetTable implements AutoCloseable {
     }
     long rowsInFooter =
         writer.getFooter().getBlocks().stream().mapToLong(BlockMetaData::getRowCount).sum();
-    return new ParquetSummary(rows, rowsInFooter, file.position());
+    List<ReplacedValues> replaced =
+        pages.stream().flatMap(each -> each.replaced().stream()).toList();
+    return new ParquetSummary(rows, rowsInFooter, file.position(), replaced);
   }
 
   /** Frees memory; before {@link #finish} has returned, the file is left without its end. */

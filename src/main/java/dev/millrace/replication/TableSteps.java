@@ -98,9 +98,8 @@ public final class TableSteps implements TableActivities {
     }
     String keys = table.rows().select(List.of(table.key()), null);
     String column = Identifiers.quote(table.key().name());
-    String number = table.key().asText() ? column + "::numeric" : column;
     try (ResultSet row =
-        statement.executeQuery("SELECT max(%s)::text FROM (%s) AS keys".formatted(number, keys))) {
+        statement.executeQuery("SELECT max(%s)::text FROM (%s) AS keys".formatted(column, keys))) {
       row.next();
       return row.getString(1);
     }
