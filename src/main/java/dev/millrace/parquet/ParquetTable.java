@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.compression.CompressionCodecFactory.BytesInputCompressor;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.hadoop.ParquetFileWriter.Mode;
@@ -45,10 +46,6 @@ public final class ParquetTable implements AutoCloseable {
 
   private static final long SEGMENT_BYTES = 16L << 20;
 
-  /** A row group ends with the segment in which its compressed pages reach so many bytes. */
-  private static final long ROW_GROUP_BYTES = 16L << 20;
-
-  private static final int ZSTD_LEVEL = 1;
   private static final int INDEX_VALUE_BYTES = 64;
 
   private final List<Column> columns;
@@ -57,7 +54,8 @@ public final class ParquetTable implements AutoCloseable {
   private final MessageType schema;
   private final List<ColumnDescriptor> descriptors;
   private final SinkFile file;
-  private final ZstdCompressor compressor = new ZstdCompressor(ZSTD_LEVEL);
+  private final BytesInputCompressor compressor;
+  private final long rowGroupBytes;
   private final ParquetFileWriter writer;
   private final List<ColumnPages> pages = new ArrayList<>();
   private final Batch batch;
@@ -89,22 +87,35 @@ public final class ParquetTable implements AutoCloseable {
     void write(ByteBuffer bytes);
   }
 
+  /** Starts a file in the default format. */
+  public ParquetTable(
+      List<Column> columns, int keyColumn, Map<String, String> metadata, Sink sink) {
+    this(columns, keyColumn, metadata, FileFormat.DEFAULT, sink);
+  }
+
   /**
    * Starts a file.
    *
    * @param columns the fields of a row, in their order; at least one
    * @param keyColumn index of the column that names a row in a failure, -1 for none
    * @param metadata goes into the footer as it is
+   * @param format how it is compressed and cut
    * @param sink where the file goes; it is not closed
    */
   public ParquetTable(
-      List<Column> columns, int keyColumn, Map<String, String> metadata, Sink sink) {
+      List<Column> columns,
+      int keyColumn,
+      Map<String, String> metadata,
+      FileFormat format,
+      Sink sink) {
     if (columns.isEmpty()) {
       throw new IllegalArgumentException("no columns");
     }
     this.columns = List.copyOf(columns);
     this.keyColumn = keyColumn;
     this.metadata = Map.copyOf(metadata);
+    this.compressor = compressor(format);
+    this.rowGroupBytes = format.rowGroupBytes();
     this.schema = ParquetSchema.of(columns);
     this.descriptors = schema.getColumns();
     this.file = new SinkFile(sink);
@@ -131,6 +142,14 @@ public final class ParquetTable implements AutoCloseable {
       throw new UncheckedIOException(e);
     }
     startRowGroup();
+  }
+
+  private static BytesInputCompressor compressor(FileFormat format) {
+    return switch (format.compression()) {
+      case ZSTD -> new ZstdCompressor(format.zstdLevel());
+      case SNAPPY -> new SnappyCompressor();
+      case NONE -> new NoCompressor();
+    };
   }
 
   private static ColumnPages pages(
@@ -305,7 +324,7 @@ public final class ParquetTable implements AutoCloseable {
     }
     segmentRows = 0;
     segmentBytes = 0;
-    if (buffered >= ROW_GROUP_BYTES) {
+    if (buffered >= rowGroupBytes) {
       endRowGroup();
       startRowGroup();
     }

@@ -3,6 +3,8 @@ package dev.millrace.replication;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.StagedObject;
+import dev.millrace.parquet.ReplacedValues;
+import java.util.List;
 
 /**
  * A window's rows, staged but not visible.
@@ -13,6 +15,7 @@ import dev.millrace.lake.StagedObject;
  * @param rowsInFooter rows that the file's footer declares
  * @param snapshot the Postgres snapshot they were read in; null in demo mode
  * @param attempt the attempt that staged them, from 1
+ * @param replaced values that rules have replaced; few
  */
 public record Extracted(
     StagedObject staged,
@@ -20,7 +23,12 @@ public record Extracted(
     long rowsEncoded,
     long rowsInFooter,
     String snapshot,
-    int attempt) {
+    int attempt,
+    List<ReplacedValues> replaced) {
+
+  public Extracted {
+    replaced = replaced == null ? List.of() : List.copyOf(replaced);
+  }
 
   /**
    * Compares the three counts.

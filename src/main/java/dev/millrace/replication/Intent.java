@@ -1,6 +1,8 @@
 package dev.millrace.replication;
 
 import dev.millrace.lake.StagedObject;
+import dev.millrace.parquet.ReplacedValues;
+import java.util.List;
 
 /**
  * What is about to be published: from its insertion on, only its upload is ever completed.
@@ -16,6 +18,7 @@ import dev.millrace.lake.StagedObject;
  * @param nullKeys rows without a key that were left out
  * @param baseline rows of the previous batch that counts; 0 for none
  * @param spike whether the batch is unusually large or small
+ * @param replaced values that rules have replaced; few
  */
 record Intent(
     String runId,
@@ -28,7 +31,8 @@ record Intent(
     String snapshot,
     long nullKeys,
     long baseline,
-    boolean spike) {
+    boolean spike,
+    List<ReplacedValues> replaced) {
 
   TableResult result(String table, String object) {
     return new TableResult(
@@ -41,6 +45,7 @@ record Intent(
         low == null,
         baseline,
         spike,
-        nullKeys);
+        nullKeys,
+        replaced);
   }
 }

@@ -279,7 +279,7 @@ final class ReplicationState {
         connection.prepareStatement(
             """
             SELECT run_id, position, lake, object_key, upload_id, attempt, bytes, rows, low, high,
-                   snapshot, null_keys, baseline, spike
+                   snapshot, null_keys, baseline, spike, replaced
             FROM millrace.intent
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
             """)) {
@@ -301,7 +301,8 @@ final class ReplicationState {
                 row.getString(11),
                 row.getLong(12),
                 row.getLong(13),
-                row.getBoolean(14)));
+                row.getBoolean(14),
+                ReplacedCounts.read(row.getString(15))));
       }
     }
   }
@@ -320,8 +321,8 @@ final class ReplicationState {
             """
             INSERT INTO millrace.intent AS known
               (pipeline, schema_name, table_name, run_id, position, lake, object_key, upload_id,
-               attempt, bytes, rows, low, high, snapshot, null_keys, baseline, spike)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               attempt, bytes, rows, low, high, snapshot, null_keys, baseline, spike, replaced)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb)
             ON CONFLICT (pipeline, schema_name, table_name) DO UPDATE SET attempt = known.attempt
             RETURNING attempt
             """)) {
@@ -340,6 +341,7 @@ final class ReplicationState {
       statement.setLong(15, intent.nullKeys());
       statement.setLong(16, intent.baseline());
       statement.setBoolean(17, intent.spike());
+      statement.setString(18, ReplacedCounts.write(intent.replaced()));
       try (ResultSet row = statement.executeQuery()) {
         row.next();
         String attempt = row.getString(1);
@@ -436,8 +438,8 @@ final class ReplicationState {
             """
             INSERT INTO millrace.table_result
               (pipeline, schema_name, table_name, run_id, position, status, low, high, rows, bytes,
-               object, initial_load, baseline, spike, null_keys)
-            VALUES (?, ?, ?, ?, ?, 'ok', ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               object, initial_load, baseline, spike, null_keys, replaced)
+            VALUES (?, ?, ?, ?, ?, 'ok', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb)
             ON CONFLICT (run_id, schema_name, table_name) DO NOTHING
             """)) {
       bind(statement, key);
@@ -452,6 +454,7 @@ final class ReplicationState {
       statement.setLong(12, result.baseline());
       statement.setBoolean(13, result.spike());
       statement.setLong(14, result.nullKeys());
+      statement.setString(15, ReplacedCounts.write(result.replaced()));
       statement.executeUpdate();
     }
   }
@@ -484,7 +487,7 @@ final class ReplicationState {
         connection.prepareStatement(
             """
             SELECT schema_name, table_name, low, high, rows, bytes, object, initial_load, baseline,
-                   spike, null_keys
+                   spike, null_keys, replaced
             FROM millrace.table_result
             WHERE run_id = ? AND schema_name = ? AND table_name = ? AND status = 'ok'
             """)) {

@@ -52,7 +52,7 @@ final class RunReport {
         connection.prepareStatement(
             """
             SELECT schema_name, table_name, low, high, rows, bytes, object, initial_load, baseline,
-                   spike, null_keys, status, code, message
+                   spike, null_keys, replaced, status, code, message
             FROM millrace.table_result WHERE run_id = ?
             ORDER BY status = 'ok', position
             """)) {
@@ -129,7 +129,8 @@ final class RunReport {
         row.getBoolean("initial_load"),
         row.getLong("baseline"),
         row.getBoolean("spike"),
-        row.getLong("null_keys"));
+        row.getLong("null_keys"),
+        ReplacedCounts.read(row.getString("replaced")));
   }
 
   private static TableFailure tableFailure(ResultSet row) throws SQLException {

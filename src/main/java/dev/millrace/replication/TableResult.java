@@ -1,6 +1,9 @@
 package dev.millrace.replication;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.millrace.parquet.ReplacedValues;
+import java.util.List;
 
 /**
  * What a run did to a table.
@@ -15,6 +18,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param baseline rows of the previous batch that counts; 0 for none
  * @param spike whether the batch is unusually large or small
  * @param nullKeys rows without a key that were left out
+ * @param replaced values that rules have replaced; few, and not shown where there are none
  */
 public record TableResult(
     @JsonProperty("table") String table,
@@ -26,4 +30,10 @@ public record TableResult(
     @JsonProperty("initial_load") boolean initialLoad,
     @JsonProperty("baseline") long baseline,
     @JsonProperty("spike") boolean spike,
-    @JsonProperty("null_keys") long nullKeys) {}
+    @JsonProperty("null_keys") long nullKeys,
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) @JsonProperty("replaced")
+        List<ReplacedValues> replaced) {
+  public TableResult {
+    replaced = replaced == null ? List.of() : List.copyOf(replaced);
+  }
+}

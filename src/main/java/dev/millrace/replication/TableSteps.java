@@ -250,12 +250,16 @@ public final class TableSteps implements TableActivities {
     Sink sink = new Sink(staging);
     try (ParquetTable file =
         new ParquetTable(
-            table.columns(), table.keyPosition(), metadata(task, prepared, staging), sink)) {
+            table.columns(),
+            table.keyPosition(),
+            metadata(task, prepared, staging, table),
+            settings.format(task),
+            sink)) {
       sink.file = file;
       progress.of(file, staging);
       long copied = settings.source(task).copy(connection, select, new Encoding(file, heartbeat));
       if (copied == 0 && file.rows() == 0) {
-        return new Extracted(null, 0, 0, 0, snapshot, attempt());
+        return new Extracted(null, 0, 0, 0, snapshot, attempt(), List.of());
       }
       ParquetSummary summary = file.finish();
       StagedObject staged = staging.finish(heartbeat::confirm);
@@ -267,7 +271,8 @@ public final class TableSteps implements TableActivities {
           summary.rowsEncoded() + miscounted,
           summary.rowsInFooter(),
           snapshot,
-          attempt());
+          attempt(),
+          ReplacedCounts.few(summary.replaced()));
     }
   }
 
@@ -330,14 +335,16 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private static Map<String, String> metadata(TableTask task, Prepared prepared, Staging staging) {
+  private static Map<String, String> metadata(
+      TableTask task, Prepared prepared, Staging staging, SourceTable table) {
     return Map.of(
         "millrace.pipeline", task.pipeline(),
         "millrace.run_id", task.runId(),
         "millrace.table", task.table().name().toString(),
         "millrace.update_key", task.table().updateKey(),
         "millrace.window", prepared.window().toString(),
-        "millrace.attempt", staging.attempt());
+        "millrace.attempt", staging.attempt(),
+        "millrace.columns", ColumnMetadata.of(table.columns()));
   }
 
   @Override
@@ -373,7 +380,8 @@ public final class TableSteps implements TableActivities {
             extracted.snapshot(),
             prepared.nullKeys(),
             prepared.baseline(),
-            spike);
+            spike,
+            extracted.replaced());
     Publishing publishing = publishing(lake);
     return extracted.staged() == null
         ? publishing.commit(key, task.runId(), intent)
@@ -393,7 +401,8 @@ public final class TableSteps implements TableActivities {
             window.initialLoad(),
             prepared.baseline(),
             false,
-            prepared.nullKeys());
+            prepared.nullKeys(),
+            List.of());
     settings
         .state()
         .transact(

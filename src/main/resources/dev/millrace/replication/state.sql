@@ -63,6 +63,8 @@ CREATE TABLE IF NOT EXISTS millrace.intent (
     spike BOOLEAN NOT NULL,
     baseline BIGINT NOT NULL,
     position INTEGER NOT NULL,
+    -- How many values of which columns rules have replaced.
+    replaced JSONB NOT NULL DEFAULT '[]',
     inserted_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (pipeline, schema_name, table_name)
 );
@@ -84,6 +86,7 @@ CREATE TABLE IF NOT EXISTS millrace.table_result (
     baseline BIGINT NOT NULL DEFAULT 0,
     spike BOOLEAN NOT NULL DEFAULT false,
     null_keys BIGINT NOT NULL DEFAULT 0,
+    replaced JSONB NOT NULL DEFAULT '[]',
     code TEXT,
     message TEXT,
     finished_at TIMESTAMPTZ NOT NULL DEFAULT now(),
