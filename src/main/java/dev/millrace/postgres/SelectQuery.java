@@ -45,11 +45,11 @@ public final class SelectQuery {
 
   private static String item(Relation relation, Column column) {
     String name = Identifiers.quote(column.name());
-    if (relation.sqlAscii() && column.type().wire() == Wire.TEXT) {
+    if (relation.sqlAscii() && column.type().wire() == Wire.TEXT && !column.type().isArray()) {
       // As bytea, which the server hands out unchecked: where it checks text, it tells no row.
       return "CASE WHEN %s IS NOT NULL THEN convert_to(format('%%s', %s), 'SQL_ASCII') END AS %s"
           .formatted(name, name, name);
     }
-    return column.asText() ? name + "::text AS " + name : name;
+    return column.readAs() == null ? name : "%s::%s AS %s".formatted(name, column.readAs(), name);
   }
 }
