@@ -11,6 +11,7 @@ import dev.millrace.postgres.Postgres;
 import dev.millrace.testing.TestPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each Postgres type, from a real server, read back by parquet-java. */
@@ -429,6 +431,58 @@ class TypesIT {
         .hasMessageContaining(reason);
   }
 
+  /** So the ranges of the table are whole: there is no value beyond what is tested. */
+  @ParameterizedTest(name = "{0} {1}")
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "int2 | 32768",
+        "int2 | -32769",
+        "int4 | 2147483648",
+        "int8 | 9223372036854775808",
+        "int8 | -9223372036854775809",
+        "oid | 4294967296",
+        "float4 | 1e39",
+        "float8 | 1e309",
+        "numeric(4,0) | 10000",
+        "numeric(9,9) | 1",
+        "numeric(12,2) | 10000000000",
+        "numeric(38,0) | 100000000000000000000000000000000000000",
+        "numeric(10,2) | Infinity",
+        "money | 92233720368547758.08",
+        "varchar(3) | abcd",
+        "char(4) | abcde",
+        "mood | happy",
+        "bool | 2",
+        "uuid | 12345678-9abc-def0-1234-56789abcdef",
+        "json | {",
+        "jsonb | {",
+        "date | 4714-11-23 BC",
+        "date | 5874898-01-01",
+        "time | 24:00:00.000001",
+        "timestamp | 4714-11-23 23:59:59 BC",
+        "timestamp | 294277-01-01",
+        "timestamptz | 294277-01-01Z",
+        "timetz | 00:00+16",
+        "interval | 178956971 years",
+        "inet | 256.0.0.0",
+        "cidr | 10.0.0.1/8",
+        "macaddr | ff:ff:ff:ff:ff",
+        "bit(3) | 1010",
+        "varbit | 2",
+        "int4range | [1,2147483647]",
+        "int8multirange | {[2,1]}",
+        "pair | (1)",
+        "tid | (4294967296,0)",
+        "xid8 | 18446744073709551616"
+      })
+  void postgresItselfRefusesWhatIsBeyond(String declared, String literal) {
+    assertThatThrownBy(() -> table(declared, List.of(literal)))
+        .rootCause()
+        .isInstanceOf(SQLException.class);
+  }
+
   @Test
   void anArrayThatIsNoListFailsOrIsReadAsTextByRule() {
     assertRefused("int4[]", "'{{1,2},{3,4}}'", "has 2 dimensions", ColumnRules.DEFAULT);
@@ -552,6 +606,7 @@ class TypesIT {
     assertThat(extracted.file().read().get(0).getLong(1, 0)).isEqualTo(Long.MAX_VALUE);
   }
 
+  /** Case 35. */
   @Test
   void bytesOfASqlAsciiDatabaseThatAreNotUtf8FailWithColumnAndKey() {
     String ascii =
@@ -565,6 +620,34 @@ class TypesIT {
           .containsExactly(0, 0xff, 0x80);
       TestPostgres.execute(
           ascii, "INSERT INTO raw SELECT 7, convert_from('\\x41ff42', 'SQL_ASCII'), NULL");
+      assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
+          .isInstanceOfSatisfying(
+              MillraceException.class,
+              e -> assertThat(e.code()).isEqualTo(ErrorCode.VALUE_OUT_OF_RANGE))
+          .hasMessageContaining("column \"v\"")
+          .hasMessageContaining("\"id\" = 7")
+          .hasMessageContaining("is not UTF-8");
+    }
+  }
+
+  @Test
+  void arraysOfTextInASqlAsciiDatabaseAreTextAndSaySoWhereTheyAreBroken() {
+    String ascii =
+        TestPostgres.createDatabase(
+            "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    TestPostgres.execute(
+        ascii,
+        """
+        CREATE TABLE raw (id int4, v text[], j jsonb[], i inet[], n int4[], b bytea[]);
+        INSERT INTO raw VALUES (1, '{a,NULL}', '{"{}"}', '{::1}', '{1,NULL}', '{"\\\\x00ff"}')\
+        """);
+    try (Postgres raw = TestPostgres.connect(ascii)) {
+      Group row = Extracted.from(raw, "public.raw").file().read().get(0);
+      assertThat(IntStream.range(1, 6).mapToObj(field -> Stored.value(row, field)))
+          .containsExactly(
+              "{a,NULL}", "{\"{}\"}", "{::1}", Arrays.asList("1", null), List.of("00ff"));
+      TestPostgres.execute(
+          ascii, "INSERT INTO raw SELECT 7, ARRAY[convert_from('\\x41ff42', 'SQL_ASCII')]");
       assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
           .isInstanceOfSatisfying(
               MillraceException.class,
