@@ -274,7 +274,7 @@ public final class Catalogue {
     }
 
     private boolean isList() {
-      return this == REALS;
+      return equals(REALS);
     }
   }
 

@@ -433,7 +433,7 @@ class IndependentReaderIT {
             "SELECT %s FROM file('%s', Parquet, '%s') ORDER BY id FORMAT JSONCompactEachRow"
                 .formatted(String.join(", ", list), file, String.join(", ", structure)));
     List<List<Object>> rows = new ArrayList<>();
-    for (String line : answer.split("\n")) {
+    for (String line : answer.lines().toList()) {
       List<Object> row = new ArrayList<>();
       JSON.readTree(line)
           .forEach(value -> row.add(value.isArray() ? list(value) : value.textValue()));

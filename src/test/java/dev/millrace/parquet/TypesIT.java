@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.TimeZone;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
@@ -573,8 +574,7 @@ class TypesIT {
         .extracting(row -> Stored.value(row, 1))
         .containsExactly(first, last, "0");
     ReplacedValues two =
-        new ReplacedValues(
-            "v", "infinity: " + infinity.name().toLowerCase(java.util.Locale.ROOT), 2);
+        new ReplacedValues("v", "infinity: " + infinity.name().toLowerCase(Locale.ROOT), 2);
     assertThat(extracted.summary().replaced()).containsExactly(two);
     Extracted lists =
         Extracted.from(
