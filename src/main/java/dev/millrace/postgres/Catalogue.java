@@ -282,7 +282,7 @@ public final class Catalogue {
     }
 
     private boolean isList() {
-      return this == REALS;
+      return equals(REALS);
     }
   }
 
