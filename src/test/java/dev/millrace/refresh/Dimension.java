@@ -7,6 +7,8 @@ import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.TableName;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -67,6 +69,23 @@ final class Dimension {
   AuditFigures auditSource(Load load) {
     SourceAudit audit = new SourceAudit(plan(load), source, columns.encoding());
     return postgres.read(connection -> audit.read(postgres, connection, () -> {}));
+  }
+
+  /** Returns how Postgres does the audit of the source. */
+  String sourcePlan(Load load) {
+    SourceAudit audit = new SourceAudit(plan(load), source, columns.encoding());
+    return postgres.read(
+        connection -> {
+          boolean unique = new Catalogue().isUnique(connection, source, names().get(0));
+          try (Statement statement = connection.createStatement();
+              ResultSet line = statement.executeQuery("EXPLAIN " + audit.sql(unique))) {
+            List<String> plan = new ArrayList<>();
+            while (line.next()) {
+              plan.add(line.getString(1));
+            }
+            return String.join("\n", plan);
+          }
+        });
   }
 
   AuditFigures auditTarget(Load load) {

@@ -176,6 +176,52 @@ class LoadIT {
     assertThat(dimension.differences(load)).isEmpty();
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "ALTER TABLE %s ADD PRIMARY KEY (id)",
+        "ALTER TABLE %s ADD UNIQUE (id) DEFERRABLE INITIALLY DEFERRED",
+        "CREATE UNIQUE INDEX ON %s (id)",
+      })
+  void aUniqueIndexGivesTheSameFiguresWithoutASort(String index) {
+    Dimension dimension =
+        table(
+            List.of("Int64", "Nullable(String)"),
+            "CREATE TABLE %s AS SELECT g::int8 AS id, nullif('n' || g % 7, 'n3') AS x FROM generate_series(1, 1000) g");
+    AuditFigures counted = dimension.auditSource(Load.PULL);
+    assertThat(dimension.sourcePlan(Load.PULL)).contains("Sort");
+
+    TestPostgres.execute(database, index.replace("%s", "t" + TABLES.get()));
+
+    assertThat(dimension.sourcePlan(Load.PULL)).doesNotContain("Sort");
+    assertThat(dimension.auditSource(Load.PULL)).isEqualTo(counted);
+    assertThat(counted.distinct()).isEqualTo("1000");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "CREATE UNIQUE INDEX ON %s (id) WHERE x = 'first'",
+        "CREATE UNIQUE INDEX ON %s (id, x)",
+        "CREATE UNIQUE INDEX CONCURRENTLY ON %s (id)",
+        "ALTER TABLE %s RENAME TO %s_child; CREATE TABLE %s (LIKE %s_child, PRIMARY KEY (id)); ALTER TABLE %s_child INHERIT %s",
+      })
+  void keysThatAnIndexDoesNotHoldForAreCounted(String index) {
+    Dimension dimension =
+        table(
+            List.of("Int64", "String"),
+            "CREATE TABLE %s (id int8 NOT NULL, x text NOT NULL)",
+            "INSERT INTO %s VALUES (1, 'first'), (1, 'second'), (2, 'second')");
+    try {
+      TestPostgres.execute(database, index.replace("%s", "t" + TABLES.get()));
+    } catch (IllegalStateException refused) {
+      assertThat(index).as(refused.getCause().getMessage()).contains("CONCURRENTLY");
+    }
+
+    assertThat(dimension.auditSource(Load.PULL).rows()).isEqualTo("3");
+    assertThat(dimension.auditSource(Load.PULL).distinct()).isEqualTo("2");
+  }
+
   @Test
   void aRowWithoutAKeyIsRefused() {
     Dimension dimension =
