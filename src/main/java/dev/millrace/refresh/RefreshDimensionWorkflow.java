@@ -82,13 +82,20 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
       input = RefreshInputParser.parse(Arguments.only(raw, unexpected, EXAMPLE));
     } catch (MillraceException exception) {
       log.warn("refused: {}", exception.getMessage());
-      show("failed", exception.getMessage());
+      show("failed", exception.code() + " " + exception.getMessage());
       Alert.send(
-          "A refresh was refused: %s Workflow %s."
-              .formatted(exception.getMessage(), Workflow.getInfo().getWorkflowId()));
+          Notices.refused(
+              exception.code().name(),
+              exception.getMessage(),
+              Workflow.getInfo().getWorkflowId()));
       throw Failures.of(exception);
     }
-    notices = new Notices(input, Workflow.getInfo().getWorkflowId(), Workflow.getInfo().getRunId());
+    notices =
+        new Notices(
+            input,
+            Workflow.getInfo().getNamespace(),
+            Workflow.getInfo().getWorkflowId(),
+            Workflow.getInfo().getRunId());
     try {
       return run();
     } catch (TemporalFailure failure) {
@@ -596,7 +603,10 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
     log.warn("run {} failed: {} {}", runId, described.code(), described.message());
     boolean beside = described.code().equals(ErrorCode.LEASE_HELD.name());
     if (!beside && !Failures.isCancellation(failure)) {
-      Alert.send(notices.failed(described.code(), described.message()));
+      Alert.send(
+          state.equals("rolled_back")
+              ? notices.rolledBack(described.code(), described.message())
+              : notices.failed(described.code(), described.message()));
     }
   }
 
