@@ -67,6 +67,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
   private boolean recording;
 
   private RefreshActivities.Plan plan;
+  private SourceFigures audited;
   private AuditFigures source;
   private RefreshActivities.Live live;
   private AuditFigures shadow;
@@ -214,7 +215,8 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
 
     begin(RefreshStep.AUDIT_SOURCE, "audits " + input.sourceName());
     Instant begun = RunRecords.now();
-    source = reading.auditSource(task, plan);
+    audited = reading.auditSource(task, plan);
+    source = audited.figures();
     done(source, Duration.between(begun, RunRecords.now()).toMillis());
 
     begin(RefreshStep.AUDIT_LIVE, "audits " + input.target());
@@ -255,7 +257,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
 
   private void build() {
     begin(RefreshStep.LOAD, "loads " + input.shadow());
-    RefreshActivities.Loaded loaded = reading.load(task, plan, source);
+    RefreshActivities.Loaded loaded = reading.load(task, plan, audited);
     shadowUuid = loaded.shadowUuid();
     pending.addAll(loaded.pending());
     if (loaded.source() != null) {

@@ -137,13 +137,16 @@ public final class RefreshSteps implements RefreshActivities {
   }
 
   @Override
-  public AuditFigures auditSource(Task task, Plan plan) {
+  public SourceFigures auditSource(Task task, Plan plan) {
     try (Heartbeat heartbeat = beat("auditing the source")) {
       heartbeat.check();
       Layout layout = layout(task).require(plan.layout());
       Postgres postgres = settings.source(task.input()).postgres();
       return postgres.read(
-          connection -> layout.sourceAudit().read(postgres, connection, heartbeat::check));
+          connection ->
+              SourceFigures.of(
+                  layout.sourceAudit().read(postgres, connection, heartbeat::check),
+                  SourceVersion.of(connection, layout.table())));
     }
   }
 
@@ -188,7 +191,7 @@ public final class RefreshSteps implements RefreshActivities {
   }
 
   @Override
-  public Loaded load(Task task, Plan plan, AuditFigures source) {
+  public Loaded load(Task task, Plan plan, SourceFigures source) {
     long begun = System.nanoTime();
     Layout layout = layout(task).require(plan.layout());
     ShadowTables tables = shadowTables(task);
@@ -203,7 +206,7 @@ public final class RefreshSteps implements RefreshActivities {
       LoadWatch watch = LoadWatch.start(clickHouse, queryId, heartbeat);
       AuditFigures loaded;
       try {
-        loaded = load(task, layout, tables.names().load(token), queryId, heartbeat);
+        loaded = load(task, layout, source, tables.names().load(token), queryId, heartbeat);
       } finally {
         watch.close();
       }
@@ -238,7 +241,12 @@ public final class RefreshSteps implements RefreshActivities {
 
   /** Returns the source's figures in the snapshot that was loaded; null for a pull. */
   private AuditFigures load(
-      Task task, Layout layout, TargetTable table, String queryId, Heartbeat heartbeat) {
+      Task task,
+      Layout layout,
+      SourceFigures source,
+      TargetTable table,
+      String queryId,
+      Heartbeat heartbeat) {
     TableLoad load =
         new TableLoad(
             settings.clickHouse(task.input()),
@@ -251,7 +259,7 @@ public final class RefreshSteps implements RefreshActivities {
         load.pull();
         yield null;
       }
-      case PUSH -> load.push(settings.source(task.input()).postgres(), heartbeat::check);
+      case PUSH -> load.push(settings.source(task.input()).postgres(), source, heartbeat::check);
     };
   }
 

@@ -101,6 +101,38 @@ final class Dimension {
     return warehouse.table(source.table() + "_" + load.name().toLowerCase(Locale.ROOT));
   }
 
+  /** Audits the source for the first time, as a refresh does. */
+  SourceFigures known() {
+    SourceAudit audit = new SourceAudit(plan(Load.PUSH), source, columns.encoding());
+    return postgres.read(
+        connection ->
+            SourceFigures.of(
+                audit.read(postgres, connection, () -> {}), SourceVersion.of(connection, source)));
+  }
+
+  /**
+   * Makes the target anew and loads it as a refresh does.
+   *
+   * @param known what the source's audit found before
+   * @return the figures that the load takes for those of its snapshot
+   */
+  AuditFigures push(SourceFigures known) {
+    create(Load.PUSH);
+    Layout layout =
+        new Layout(
+            source,
+            target(Load.PUSH),
+            mappings(Load.PUSH),
+            plan(Load.PUSH),
+            access(),
+            columns.encoding(),
+            true,
+            "");
+    return new TableLoad(
+            warehouse.client(), layout, target(Load.PUSH), Warehouse.id(), Warehouse.LIMIT)
+        .push(postgres, known, () -> {});
+  }
+
   /** Makes the target anew and loads it. */
   void load(Load load) {
     create(load);
