@@ -107,7 +107,7 @@ public final class RefreshSteps implements RefreshActivities {
       List<String> warnings = new ArrayList<>(warnings(task));
       Layout layout = layout(task);
       heartbeat.confirm();
-      new LeftSwap(settings.state(), clickHouse, task, shadowTables(task), layout)
+      new LeftSwap(settings.state(), task, shadowTables(task), layout, audit(task, layout))
           .decide()
           .ifPresent(warnings::add);
       if (probed.add(clickHouse.name() + " " + target(task).database())) {
@@ -162,8 +162,7 @@ public final class RefreshSteps implements RefreshActivities {
   private Live live(Task task, Layout layout) {
     ShadowTables tables = shadowTables(task);
     String before = uuid(tables, target(task));
-    sync(task, target(task));
-    AuditFigures figures = audit(task, layout, target(task));
+    AuditFigures figures = audit(task, layout).read(target(task));
     String after = uuid(tables, target(task));
     if (!before.equals(after)) {
       throw new MillraceException(
@@ -184,10 +183,9 @@ public final class RefreshSteps implements RefreshActivities {
                     "table %s is gone; somebody dropped it".formatted(table)));
   }
 
-  private AuditFigures audit(Task task, Layout layout, TargetTable table) {
-    ClickHouse clickHouse = settings.clickHouse(task.input());
-    return new TargetAudit(layout.audit())
-        .read(clickHouse, table, clickHouse.settings().statementTimeout());
+  private SettledAudit audit(Task task, Layout layout) {
+    return new SettledAudit(
+        settings.clickHouse(task.input()), statements(task), layout.audit(), task.runId());
   }
 
   @Override
@@ -287,18 +285,9 @@ public final class RefreshSteps implements RefreshActivities {
           ErrorCode.SHADOW_CHANGED,
           "%s is gone or another table than the one that was loaded; run again".formatted(shadow));
     }
-    sync(task, shadow);
-    AuditFigures figures = audit(task, layout, shadow);
+    AuditFigures figures = audit(task, layout).read(shadow);
     requireSameOnReplicas(task, shadow, shadowUuid, figures);
     return figures;
-  }
-
-  private void sync(Task task, TargetTable table) {
-    new Replicas(settings.clickHouse(task.input()), statements(task))
-        .sync(
-            table,
-            "millrace-%s-sync-%s".formatted(task.runId(), AttemptToken.draw()),
-            settings.clickHouse(task.input()).settings().statementTimeout());
   }
 
   /** Replicas that lag are asked again, since the failure may pass. */
