@@ -20,7 +20,6 @@ record Notices(RefreshInput input, String namespace, String workflowId, String t
     return "A refresh was refused: %s %s. Workflow %s.".formatted(code, message, workflowId);
   }
 
-
   String asks(Question question) {
     return "Refresh of %s waits for a decision: it would go from %s to %s rows (at most %d%% may go without one). The shadow table equals Postgres. Approve or reject workflow %s (run %s) within %s, until %s; digest %s. Approve: %s"
         .formatted(

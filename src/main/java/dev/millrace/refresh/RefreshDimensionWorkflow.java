@@ -86,9 +86,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
       show("failed", exception.code() + " " + exception.getMessage());
       Alert.send(
           Notices.refused(
-              exception.code().name(),
-              exception.getMessage(),
-              Workflow.getInfo().getWorkflowId()));
+              exception.code().name(), exception.getMessage(), Workflow.getInfo().getWorkflowId()));
       throw Failures.of(exception);
     }
     notices =

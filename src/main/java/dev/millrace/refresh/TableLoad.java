@@ -30,8 +30,8 @@ record TableLoad(
   }
 
   /**
-   * Streams one snapshot of Postgres into ClickHouse, and audits the source in it, unless that would
-   * give the figures that are known.
+   * Streams one snapshot of Postgres into ClickHouse, and audits the source in it, unless that
+   * would give the figures that are known.
    *
    * @param known what the source's audit found before
    * @param waiting called about once a second while Postgres is audited; may throw to stop it

@@ -286,7 +286,8 @@ class CatalogueIT {
     assertThat(unique("public.mother", "id")).as("has a child").isFalse();
     assertThat(unique("public.child", "id")).as("has no index of its own").isFalse();
     assertThat(unique("public.seen", "id")).as("a view").isFalse();
-    assertThat(TestPostgres.query(database, "SELECT count(*) FROM pg_class WHERE relname = 'broken'"))
+    assertThat(
+            TestPostgres.query(database, "SELECT count(*) FROM pg_class WHERE relname = 'broken'"))
         .isEqualTo("1");
     assertThat(unique("public.twice", "id")).as("an index that could not be built").isFalse();
     assertThat(unique("public.parts", "id")).as("a partition has no part of it").isFalse();

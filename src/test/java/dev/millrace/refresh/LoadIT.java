@@ -240,7 +240,8 @@ class LoadIT {
 
   private static String snapshot() {
     return TestPostgres.query(
-        database, "SELECT concat(pg_current_snapshot(), checkpoint_lsn) FROM pg_control_checkpoint()");
+        database,
+        "SELECT concat(pg_current_snapshot(), checkpoint_lsn) FROM pg_control_checkpoint()");
   }
 
   @Test

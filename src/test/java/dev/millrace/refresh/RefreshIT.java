@@ -462,7 +462,10 @@ class RefreshIT {
   /** Case 70. */
   @ParameterizedTest
   @CsvSource({
-    "pull, MergeTree", "push, MergeTree", "pull, ReplacingMergeTree", "push, ReplacingMergeTree"
+    "pull, MergeTree",
+    "push, MergeTree",
+    "pull, ReplacingMergeTree",
+    "push, ReplacingMergeTree"
   })
   void aRowThatIsDeletedInPostgresIsGoneAfterTheRefresh(String load, String engine) {
     TestDimension dimension =
