@@ -133,7 +133,9 @@ public final class RefreshSteps implements RefreshActivities {
           refusals.stream().map(TargetVerdict.Refusal::message).collect(Collectors.joining("; ")));
     }
     return TargetWarnings.of(
-        facts.table().orElseThrow(), Catalogue.dependants(clickHouse, target(task)));
+        facts.table().orElseThrow(),
+        Catalogue.dependants(clickHouse, target(task)),
+        task.input().reloadDictionaries());
   }
 
   @Override

@@ -426,7 +426,9 @@ class RefreshIT {
       dimension.refresh("first", "");
       assertThat(TestDimension.ask(zone).strip()).isEqualTo("5");
       dimension.change(10);
-      dimension.refresh("second", "");
+      JsonNode second = dimension.refresh("second", "");
+      assertThat(second.path("warnings").toString())
+          .contains("dictionaries over the table", good, "name them in reload_dictionaries");
       assertThat(TestDimension.ask(zone).strip()).as("nobody reloads it").isEqualTo("5");
 
       dimension.change(10);
@@ -443,7 +445,8 @@ class RefreshIT {
               "dictionary %s could not be reloaded".formatted(broken),
               "the words of the test",
               "dictionary analytics.nowhere could not be reloaded")
-          .doesNotContain("dictionary %s could not".formatted(good));
+          .doesNotContain("dictionary %s could not".formatted(good))
+          .doesNotContain("name them in reload_dictionaries");
       dimension.requireEqual();
       awaitEnd(result, "ok/clean");
     } finally {
