@@ -407,6 +407,7 @@ public final class Catalogue {
     }
     return partitions;
   }
+
   /**
    * Returns whether an index makes sure that no two rows that this transaction sees have the same
    * value in a column; NULLs may be there more than once. A constraint that is only checked at the

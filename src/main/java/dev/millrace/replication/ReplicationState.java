@@ -420,8 +420,8 @@ final class ReplicationState {
   }
 
   /**
-   * Moves the watermark from {@code low} to {@code high} and the reading with it; keeps the baseline
-   * of a run that was neither empty nor a first load, when it ends.
+   * Moves the watermark from {@code low} to {@code high} and the reading with it; keeps the
+   * baseline of a run that was neither empty nor a first load, when it ends.
    *
    * @throws MillraceException with {@code WATERMARK_CONFLICT} when another attempt has moved them
    */
