@@ -480,7 +480,7 @@ final class ReplicationState {
     }
   }
 
-  /** Keeps what an attempt has read. */
+  /** Keeps what an attempt has read; may be called again. */
   static void insertReading(Connection connection, TableKey key, Reading reading)
       throws SQLException {
     try (PreparedStatement statement =
@@ -490,6 +490,7 @@ final class ReplicationState {
               (pipeline, schema_name, table_name, attempt, snapshot, timeline, look_back, files,
                seen, open_since, open_told)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (attempt) DO NOTHING
             """)) {
       bind(statement, key);
       SeenIds seen = reading.seen();

@@ -57,7 +57,7 @@ class DemoCommandIT {
             List.of(
                 "MILLRACE_PIP=off",
                 "MILLRACE_NPM=off",
-                "MILLRACE_CACHE=" + cache(),
+                "MILLRACE_CACHE=" + cache("postgres-"),
                 "PATH=" + pathWithoutCli()),
             "--rows",
             "2000");
@@ -89,7 +89,15 @@ class DemoCommandIT {
     Path output = folder.resolve("output");
     Path data = folder.resolve("kept");
     Process process =
-        start(output, List.of(), "--rows", "1000", "--keep", "--data-dir", data.toString());
+        start(
+            output,
+            // Others show the refresh; this one is about what stays.
+            List.of("MILLRACE_NPM=off", "MILLRACE_CACHE=" + cache("postgres-", "temporal-")),
+            "--rows",
+            "1000",
+            "--keep",
+            "--data-dir",
+            data.toString());
     try {
       boolean ready =
           Waiting.until(BOUND, () -> !process.isAlive() || Folders.read(output).contains("psql"));
@@ -147,12 +155,15 @@ class DemoCommandIT {
     return builder.start();
   }
 
-  /** Returns a cache that has Postgres only, so that Postgres isn't unpacked again. */
-  private Path cache() throws IOException {
+  /** Returns a cache that has only some of the parts, so that those aren't fetched again. */
+  private Path cache(String... prefixes) throws IOException {
     Path cache = Folders.create(folder.resolve("cache"));
     try (Stream<Path> kept = Files.list(Folders.cache(System.getenv()))) {
       for (Path entry :
-          kept.filter(path -> path.getFileName().toString().startsWith("postgres-")).toList()) {
+          kept.filter(
+                  path ->
+                      Stream.of(prefixes).anyMatch(path.getFileName().toString()::startsWith))
+              .toList()) {
         Files.createSymbolicLink(cache.resolve(entry.getFileName()), entry);
       }
     }
