@@ -161,8 +161,7 @@ class DemoCommandIT {
     try (Stream<Path> kept = Files.list(Folders.cache(System.getenv()))) {
       for (Path entry :
           kept.filter(
-                  path ->
-                      Stream.of(prefixes).anyMatch(path.getFileName().toString()::startsWith))
+                  path -> Stream.of(prefixes).anyMatch(path.getFileName().toString()::startsWith))
               .toList()) {
         Files.createSymbolicLink(cache.resolve(entry.getFileName()), entry);
       }

@@ -61,6 +61,8 @@ public class MicroBench {
     BYTEA(Wire.BYTEA),
     INT4_ARRAY(new ColumnType(Wire.INT4, 0, 0, 1, "integer[]"));
 
+    // A record of an enum, numbers and text.
+    @SuppressWarnings("ImmutableEnumChecker")
     private final ColumnType type;
 
     Kind(Wire wire) {
@@ -86,8 +88,7 @@ public class MicroBench {
         case DATE -> CopyStream.int4(9000 + row % 900);
         case INT8 -> int8(row);
         case TIMESTAMPTZ -> int8(800_000_000_000_000L + row * 50_000L + random.nextInt(1000));
-        case NUMERIC_12 ->
-            CopyStream.numeric(BigDecimal.valueOf(random.nextInt(1_000_000), 2));
+        case NUMERIC_12 -> CopyStream.numeric(BigDecimal.valueOf(random.nextInt(1_000_000), 2));
         case NUMERIC_30 ->
             CopyStream.numeric(
                 BigDecimal.valueOf(random.nextLong(), 4).multiply(new BigDecimal("10000000")));
@@ -188,8 +189,7 @@ public class MicroBench {
   @OperationsPerInvocation(FILE_ROWS)
   public long file(Orders orders) {
     try (ParquetTable table =
-        new ParquetTable(
-            orders.columns, 0, Map.of(), bytes -> bytes.position(bytes.limit()))) {
+        new ParquetTable(orders.columns, 0, Map.of(), bytes -> bytes.position(bytes.limit()))) {
       table.accept(orders.fileStream, 0, orders.fileStream.length);
       return table.finish().bytes();
     }

@@ -70,8 +70,7 @@ class LargeLoadIT {
       session.commit();
       assertThat(TestTemporal.result(pipeline.start("second")).at("/rows").asInt()).isEqualTo(1);
       assertThat(TestTemporal.result(pipeline.start("third")).at("/rows").asInt()).isZero();
-      pipeline.requireExact(
-          pipeline.rowsInTable(), TestTemporal.result(pipeline.start("fourth")));
+      pipeline.requireExact(pipeline.rowsInTable(), TestTemporal.result(pipeline.start("fourth")));
       assertThat(worker.errors()).isEmpty();
     }
   }
