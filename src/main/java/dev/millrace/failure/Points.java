@@ -28,6 +28,7 @@ public final class Points {
           "write.intent",
           "write.before-complete",
           "write.after-complete",
+          "write.before-manifest",
           "write.before-watermark",
           "write.after-watermark",
           "load.before-create",

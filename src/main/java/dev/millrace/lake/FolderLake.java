@@ -3,6 +3,7 @@ package dev.millrace.lake;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -14,8 +15,12 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.UserDefinedFileAttributeView;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -34,6 +39,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class FolderLake implements Lake {
   private static final String ATTEMPT = "millrace-attempt";
+  private static final String PART = ".part";
   private static final Pattern ATTEMPT_ID = Pattern.compile("[A-Za-z0-9_-]+");
   private static final Pattern UPLOAD_ID = Pattern.compile("[A-Za-z0-9_-]+-([0-9]+)");
   private static final int LOOKS = 4;
@@ -187,10 +193,10 @@ public final class FolderLake implements Lake {
   }
 
   private static Optional<String> attempt(String fileName, String start) {
-    if (!fileName.startsWith(start) || !fileName.endsWith(".part")) {
+    if (!fileName.startsWith(start) || !fileName.endsWith(PART)) {
       return Optional.empty();
     }
-    int end = fileName.length() - ".part".length();
+    int end = fileName.length() - PART.length();
     return Optional.of(fileName)
         .filter(name -> end > start.length())
         .map(name -> name.substring(start.length(), end))
@@ -200,6 +206,103 @@ public final class FolderLake implements Lake {
   @Override
   public boolean exists(String key) {
     return Files.exists(target(key), LinkOption.NOFOLLOW_LINKS);
+  }
+
+  @Override
+  public void put(String key, byte[] content) {
+    Path target = target(key);
+    Path part = part(target, UUID.randomUUID().toString());
+    call(
+        "writing",
+        key,
+        () -> {
+          createFolders(target.getParent());
+          try {
+            try (FileChannel channel =
+                FileChannel.open(
+                    part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+              ByteBuffer bytes = ByteBuffer.wrap(content);
+              while (bytes.hasRemaining()) {
+                channel.write(bytes);
+              }
+              channel.force(true);
+            }
+            Files.move(part, target, StandardCopyOption.ATOMIC_MOVE);
+          } finally {
+            Files.deleteIfExists(part);
+          }
+          sync(target.getParent());
+          return null;
+        });
+    // Those of writers that were killed.
+    discardLeftovers(key, Set.of());
+  }
+
+  @Override
+  public List<ListedObject> list(String folderKey) {
+    Path wanted = target(folderKey.substring(0, folderKey.length() - 1));
+    return call(
+        "listing",
+        folderKey,
+        () -> {
+          List<ListedObject> objects = new ArrayList<>();
+          try (DirectoryStream<Path> files = Files.newDirectoryStream(wanted)) {
+            for (Path file : files) {
+              String name = file.getFileName().toString();
+              if (!name.endsWith(PART) && Files.isRegularFile(file)) {
+                objects.add(new ListedObject(folderKey + name, Files.size(file)));
+              }
+            }
+          } catch (NoSuchFileException e) {
+            return List.of();
+          }
+          objects.sort(Comparator.comparing(ListedObject::key));
+          return List.copyOf(objects);
+        });
+  }
+
+  @Override
+  public byte[] read(String key, long offset, int length) {
+    Path target = target(key);
+    return reading(
+        key,
+        () -> {
+          ByteBuffer bytes = ByteBuffer.allocate(length);
+          try (FileChannel channel = FileChannel.open(target, StandardOpenOption.READ)) {
+            while (bytes.hasRemaining()) {
+              if (channel.read(bytes, offset + bytes.position()) < 0) {
+                throw new MillraceException(
+                    ErrorCode.LAKE_REFUSED,
+                    "Lake %s: %s is shorter than %d bytes; it is not what was written."
+                        .formatted(settings.name(), target, offset + length));
+              }
+            }
+          }
+          return bytes.array();
+        });
+  }
+
+  @Override
+  public InputStream open(String key) {
+    Path target = target(key);
+    return reading(key, () -> Files.newInputStream(target));
+  }
+
+  private <T> T reading(String key, Step<T> work) {
+    return call(
+        "reading",
+        key,
+        () -> {
+          try {
+            return work.run();
+          } catch (NoSuchFileException e) {
+            throw new MillraceException(
+                ErrorCode.LAKE_REFUSED,
+                "Lake %s: there is no %s. It was removed; look who has the right to do that."
+                    .formatted(settings.name(), e.getFile()),
+                e);
+          }
+        });
   }
 
   @Override
@@ -257,7 +360,7 @@ public final class FolderLake implements Lake {
     if (!ATTEMPT_ID.matcher(attempt).matches()) {
       throw new IllegalArgumentException("Not the id of an attempt: " + attempt);
     }
-    return target.resolveSibling(target.getFileName() + "." + attempt + ".part");
+    return target.resolveSibling(target.getFileName() + "." + attempt + PART);
   }
 
   /** The inode alone is not enough: a file system gives the number of a removed file again. */

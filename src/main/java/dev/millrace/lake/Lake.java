@@ -1,6 +1,8 @@
 package dev.millrace.lake;
 
 import dev.millrace.failure.MillraceException;
+import java.io.InputStream;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -57,6 +59,43 @@ public interface Lake extends AutoCloseable {
 
   /** Returns whether an object with this key is visible. */
   boolean exists(String key);
+
+  /**
+   * Writes a small object at once, in the place of one of that name; a reader sees the old one or
+   * the new one, whole.
+   *
+   * @param key the whole key, prefix included
+   * @param content all of it; at most a few megabytes
+   */
+  void put(String key, byte[] content);
+
+  /**
+   * Returns what is visible directly in a folder, in the order of keys; not what is in folders
+   * inside it.
+   *
+   * @param folder a whole key that ends in a slash; it need not exist
+   */
+  List<ListedObject> list(String folder);
+
+  /**
+   * Reads a part of an object.
+   *
+   * @param key the whole key, prefix included
+   * @param offset of the first byte, from 0
+   * @param length number of bytes, at least 1
+   * @return so many bytes
+   * @throws MillraceException also when the object is gone, or shorter than that
+   */
+  byte[] read(String key, long offset, int length);
+
+  /**
+   * Opens an object for reading from its first byte to its last; failures on the way are {@link
+   * java.io.IOException}s of the stream.
+   *
+   * @param key the whole key, prefix included
+   * @return a stream that the caller closes
+   */
+  InputStream open(String key);
 
   /**
    * Proves that the worker may stage, publish and remove objects here; writes and removes an object

@@ -169,6 +169,10 @@ final class S3Failures {
           "The table is extracted again.",
           failure);
     }
+    if (code.equals("NoSuchKey")) {
+      return refused(
+          failure, operation, key, "The object was removed; look who has the right to do that.");
+    }
     if (code.equals("NoSuchBucket")) {
       return refused(
           failure,
@@ -211,19 +215,22 @@ final class S3Failures {
       return "Missing right: %s on the KMS key of the lake.".formatted(named.group());
     }
     if (settings.encryption() != Encryption.KMS) {
-      return operation == S3Operation.CREATE_UPLOAD
+      return operation == S3Operation.CREATE_UPLOAD || operation == S3Operation.PUT_OBJECT
           ? "Missing right: %s; or the bucket's policy demands encryption: set encryption and kms_key of the lake."
               .formatted(operation.right())
           : "Missing right: %s.".formatted(operation.right());
     }
     return switch (operation) {
-      case CREATE_UPLOAD ->
+      case CREATE_UPLOAD, PUT_OBJECT ->
           "Missing right: %s, or %s on the KMS key of the lake; or the bucket's policy demands another key."
               .formatted(operation.right(), operation.keyRight());
       // The upload was created, so the right of S3 is there.
       case UPLOAD_PART, COMPLETE_UPLOAD ->
           "Missing right: %s on the KMS key of the lake.".formatted(operation.keyRight());
-      case ABORT_UPLOAD, LIST_PARTS, LIST_UPLOADS, HEAD_OBJECT, DELETE_OBJECT ->
+      case GET_OBJECT ->
+          "Missing right: %s, or %s on the KMS key of the lake."
+              .formatted(operation.right(), operation.keyRight());
+      case ABORT_UPLOAD, LIST_PARTS, LIST_UPLOADS, HEAD_OBJECT, LIST_OBJECTS, DELETE_OBJECT ->
           "Missing right: %s.".formatted(operation.right());
     };
   }

@@ -2,10 +2,12 @@ package dev.millrace.lake;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import java.io.InputStream;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +41,7 @@ import software.amazon.awssdk.services.s3.model.CreateMultipartUploadRequest;
 import software.amazon.awssdk.services.s3.model.HeadObjectResponse;
 import software.amazon.awssdk.services.s3.model.MultipartUpload;
 import software.amazon.awssdk.services.s3.model.Part;
+import software.amazon.awssdk.services.s3.model.PutObjectRequest;
 import software.amazon.awssdk.services.s3.model.ServerSideEncryption;
 
 /**
@@ -54,6 +57,7 @@ public final class S3Lake implements Lake {
 
   private static final Logger LOGGER = LoggerFactory.getLogger(S3Lake.class);
   private static final String CONTENT_TYPE = "application/vnd.apache.parquet";
+  private static final String SMALL_CONTENT_TYPE = "application/json";
   private static final int ATTEMPTS = 3;
   private static final int LOOKS = 4;
   private static final int LEAST_PART = 5 << 20;
@@ -61,6 +65,7 @@ public final class S3Lake implements Lake {
   private static final Duration CALL_TIMEOUT = Duration.ofMinutes(3);
   // S3 may work for minutes on many parts, and sends blanks meanwhile.
   private static final Duration COMPLETE_TIMEOUT = Duration.ofMinutes(10);
+  private static final Duration LONGEST_READ = Duration.ofDays(1);
   private static final long SLOWEST_BYTES_PER_SECOND = 128 << 10;
 
   private final S3LakeSettings settings;
@@ -523,6 +528,87 @@ public final class S3Lake implements Lake {
   @Override
   public boolean exists(String key) {
     return head(key).isPresent();
+  }
+
+  @Override
+  public void put(String key, byte[] content) {
+    PutObjectRequest.Builder request =
+        PutObjectRequest.builder()
+            .bucket(settings.bucket())
+            .key(key)
+            .contentType(SMALL_CONTENT_TYPE);
+    checksumAlgorithm().ifPresent(request::checksumAlgorithm);
+    switch (settings.encryption()) {
+      case NONE -> {}
+      case AES256 -> request.serverSideEncryption(ServerSideEncryption.AES256);
+      case KMS ->
+          request.serverSideEncryption(ServerSideEncryption.AWS_KMS).ssekmsKeyId(settings.kmsKey());
+    }
+    call(
+        S3Operation.PUT_OBJECT,
+        key,
+        () -> client.putObject(request.build(), RequestBody.fromBytes(content)));
+  }
+
+  @Override
+  public List<ListedObject> list(String folder) {
+    return call(
+        S3Operation.LIST_OBJECTS,
+        folder,
+        () ->
+            client
+                .listObjectsV2Paginator(
+                    request -> request.bucket(settings.bucket()).prefix(folder).delimiter("/"))
+                .contents()
+                .stream()
+                // A console makes a folder by an object of its own name.
+                .filter(object -> !object.key().equals(folder))
+                .map(object -> new ListedObject(object.key(), object.size()))
+                .sorted(Comparator.comparing(ListedObject::key))
+                .toList());
+  }
+
+  @Override
+  public byte[] read(String key, long offset, int length) {
+    byte[] bytes =
+        call(
+            S3Operation.GET_OBJECT,
+            key,
+            () ->
+                client
+                    .getObjectAsBytes(
+                        request ->
+                            request
+                                .bucket(settings.bucket())
+                                .key(key)
+                                .range("bytes=%d-%d".formatted(offset, offset + length - 1)))
+                    .asByteArrayUnsafe());
+    if (bytes.length != length) {
+      throw new MillraceException(
+          ErrorCode.LAKE_REFUSED,
+          "Lake %s: %s is shorter than %d bytes; it is not what was written."
+              .formatted(name(), address(key), offset + length));
+    }
+    return bytes;
+  }
+
+  @Override
+  public InputStream open(String key) {
+    return call(
+        S3Operation.GET_OBJECT,
+        key,
+        () ->
+            client.getObject(
+                request ->
+                    request
+                        .bucket(settings.bucket())
+                        .key(key)
+                        .overrideConfiguration(
+                            // The caller works on the bytes meanwhile; the socket's timeout holds.
+                            AwsRequestOverrideConfiguration.builder()
+                                .apiCallAttemptTimeout(LONGEST_READ)
+                                .apiCallTimeout(LONGEST_READ)
+                                .build())));
   }
 
   @Override

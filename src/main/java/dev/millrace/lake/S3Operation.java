@@ -13,6 +13,9 @@ enum S3Operation {
   LIST_PARTS("ListParts", "s3:ListMultipartUploadParts", null),
   LIST_UPLOADS("ListMultipartUploads", "s3:ListBucketMultipartUploads", null),
   HEAD_OBJECT("HeadObject", "s3:GetObject, and s3:ListBucket of the bucket", null),
+  PUT_OBJECT("PutObject", "s3:PutObject", "kms:GenerateDataKey"),
+  GET_OBJECT("GetObject", "s3:GetObject", "kms:Decrypt"),
+  LIST_OBJECTS("ListObjectsV2", "s3:ListBucket of the bucket", null),
   DELETE_OBJECT("DeleteObject", "s3:DeleteObject", null);
 
   private final String requestName;

@@ -8,6 +8,9 @@ import java.time.format.DateTimeFormatter;
 
 /** Where a table's objects are: {@code <prefix><schema>/<table>/<yyyyMMdd_HHmmss>.parquet}. */
 public final class ObjectName {
+  /** What objects end in. */
+  public static final String SUFFIX = ".parquet";
+
   private static final DateTimeFormatter SECOND =
       DateTimeFormatter.ofPattern("uuuuMMdd_HHmmss").withZone(ZoneOffset.UTC);
 
@@ -25,7 +28,24 @@ public final class ObjectName {
    * @param instant the run's instant, or a later second where its name is taken; in UTC
    */
   public static String key(String folder, Instant instant) {
-    return folder + SECOND.format(instant) + ".parquet";
+    return folder + SECOND.format(instant) + SUFFIX;
+  }
+
+  /** Returns the folder of the manifests of a table's objects; readers of Parquet ignore it. */
+  public static String manifests(String folder) {
+    return folder + "_manifest/";
+  }
+
+  /**
+   * Returns the key of an object's manifest.
+   *
+   * @param key of the object, from {@link #key}
+   */
+  public static String manifest(String key) {
+    int name = key.lastIndexOf('/') + 1;
+    return manifests(key.substring(0, name))
+        + key.substring(name, key.length() - SUFFIX.length())
+        + ".json";
   }
 
   /**

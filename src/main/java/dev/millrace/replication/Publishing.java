@@ -7,11 +7,12 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.Publication;
 import dev.millrace.run.State;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.Set;
 
 /**
- * The commit protocol: an intent, then the object, then the watermark; each step can be done again
+ * The commit protocol: an intent, then the object, its manifest, then the watermark; each step can be done again
  * after any crash.
  *
  * <p>Thread-safe.
@@ -87,10 +88,28 @@ final class Publishing {
       forget(key, intent);
       return Optional.empty();
     }
+    points.pass("write.before-manifest");
+    putManifest(key, intent);
     points.pass("write.before-watermark");
     TableResult result = commit(key, holder, intent);
     points.pass("write.after-watermark");
     return Optional.of(result);
+  }
+
+  /** Each object whose watermark has moved has its manifest; writing it again changes nothing. */
+  private void putManifest(TableKey key, Intent intent) {
+    String attempt = intent.staged().attempt();
+    String manifest =
+        state
+            .transact(connection -> ReplicationState.manifest(connection, attempt))
+            .orElseThrow(
+                () ->
+                    new MillraceException(
+                        ErrorCode.INTERNAL,
+                        "%s: the state has lost the manifest of %s (attempt %s)"
+                            .formatted(key.table(), lake.address(intent.staged().key()), attempt)));
+    lake.put(
+        ObjectName.manifest(intent.staged().key()), manifest.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Moves the watermark in one transaction with all that belongs to it. */

@@ -34,6 +34,7 @@ final class ReplicationState {
         "state.sql",
         "millrace.table_state",
         "millrace.reading",
+        "millrace.manifest",
         "millrace.folder",
         "millrace.reservation",
         "millrace.intent",
@@ -404,6 +405,48 @@ final class ReplicationState {
             .formatted(key.table(), low == null ? "unset" : low));
   }
 
+  /** Keeps the manifest of what an attempt has staged, until its object is published or given up. */
+  static void insertManifest(Connection connection, TableKey key, String attempt, String text)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            INSERT INTO millrace.manifest (pipeline, schema_name, table_name, attempt, text)
+            VALUES (?, ?, ?, ?, ?)
+            """)) {
+      bind(statement, key);
+      statement.setString(4, attempt);
+      statement.setString(5, text);
+      statement.executeUpdate();
+    }
+  }
+
+  /** Returns the manifest of what an attempt has staged. */
+  static Optional<String> manifest(Connection connection, String attempt) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement("SELECT text FROM millrace.manifest WHERE attempt = ?")) {
+      statement.setString(1, attempt);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next() ? Optional.of(row.getString(1)) : Optional.empty();
+      }
+    }
+  }
+
+  /** Returns the key of the object that was published last; nothing before the first one. */
+  static Optional<String> lastObject(Connection connection, TableKey key) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            SELECT last_object FROM millrace.table_state
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+            """)) {
+      bind(statement, key);
+      try (ResultSet row = statement.executeQuery()) {
+        return row.next() ? Optional.ofNullable(row.getString(1)) : Optional.empty();
+      }
+    }
+  }
+
   /** Forgets the intent of an attempt and its reserved name. */
   static void forget(Connection connection, TableKey key, String attempt) throws SQLException {
     try (PreparedStatement statement =
@@ -432,7 +475,8 @@ final class ReplicationState {
             UPDATE millrace.table_state
             SET watermark = ?, reading = ?,
                 baseline = CASE WHEN ? THEN ? ELSE baseline END,
-                first_load_to = ?, run_id = ?, updated_at = now()
+                first_load_to = ?, last_object = coalesce(?, last_object),
+                run_id = ?, updated_at = now()
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
               AND watermark IS NOT DISTINCT FROM ? AND reading IS NOT DISTINCT FROM ?
             """)) {
@@ -442,12 +486,13 @@ final class ReplicationState {
       statement.setBoolean(3, ends && moved.runRows() > 0 && !moved.initialLoad());
       statement.setLong(4, moved.runRows());
       statement.setString(5, moved.initialLoad() ? moved.goesOnTo() : null);
-      statement.setString(6, moved.runId());
-      statement.setString(7, key.pipeline());
-      statement.setString(8, key.table().schema());
-      statement.setString(9, key.table().table());
-      statement.setString(10, moved.low());
-      statement.setString(11, moved.previous());
+      statement.setString(6, moved.staged() == null ? null : moved.staged().key());
+      statement.setString(7, moved.runId());
+      statement.setString(8, key.pipeline());
+      statement.setString(9, key.table().schema());
+      statement.setString(10, key.table().table());
+      statement.setString(11, moved.low());
+      statement.setString(12, moved.previous());
       if (statement.executeUpdate() != 1) {
         throw movedByOthers(key, moved.low());
       }
@@ -460,6 +505,20 @@ final class ReplicationState {
             """)) {
       bind(statement, key);
       statement.setString(4, moved.reading());
+      statement.executeUpdate();
+    }
+    forgetManifests(connection, key);
+  }
+
+  /** Forgets all manifests of a table: what is not published by now never will be. */
+  static void forgetManifests(Connection connection, TableKey key) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(
+            """
+            DELETE FROM millrace.manifest
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+            """)) {
+      bind(statement, key);
       statement.executeUpdate();
     }
   }

@@ -9,7 +9,10 @@ import dev.millrace.lake.StagedObject;
 import dev.millrace.lake.StagedUpload;
 import dev.millrace.run.State;
 import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +35,7 @@ final class Staging implements AutoCloseable {
   private final Lake lake;
   private final Points points;
   private final String attempt = UUID.randomUUID().toString();
+  private final MessageDigest checksum = sha256();
 
   private String objectKey;
   private StagedUpload upload;
@@ -46,6 +50,14 @@ final class Staging implements AutoCloseable {
     this.points = points;
   }
 
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException exception) {
+      throw new IllegalStateException("each JVM has SHA-256", exception);
+    }
+  }
+
   /** Returns the attempt's id. */
   String attempt() {
     return attempt;
@@ -56,17 +68,30 @@ final class Staging implements AutoCloseable {
     if (upload == null) {
       open();
     }
+    checksum.update(bytes.duplicate());
     upload.write(bytes);
     written = upload.position();
   }
 
-  /** Keeps what the attempt has read, for the run that follows it. */
-  void keep(Reading reading) {
+  /**
+   * Keeps what the attempt has read, for the run that follows it.
+   *
+   * @param manifest of the object, for whoever publishes it; null where there is none
+   */
+  void keep(Reading reading, Manifest manifest) {
     state.transact(
         connection -> {
           ReplicationState.insertReading(connection, key, reading);
+          if (manifest != null) {
+            ReplicationState.insertManifest(connection, key, attempt, manifest.write());
+          }
           return null;
         });
+  }
+
+  /** Returns the SHA-256 of all bytes, in hexadecimal digits; to be called once, at the end. */
+  String checksum() {
+    return HexFormat.of().formatHex(checksum.digest());
   }
 
   /** Returns the bytes so far; any thread may ask. */

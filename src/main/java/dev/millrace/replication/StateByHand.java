@@ -94,6 +94,7 @@ public final class StateByHand {
     int rows =
         state.transact(
             connection -> {
+              ReplicationState.forgetManifests(connection, key);
               // A snapshot means nothing to another cluster, nor to a first load.
               update(
                   connection,

@@ -5,6 +5,7 @@ import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.StagedObject;
+import dev.millrace.parquet.FileColumn;
 import dev.millrace.parquet.ParquetSummary;
 import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Column;
@@ -235,24 +236,34 @@ public final class TableSteps implements TableActivities {
       // A killed attempt of this run may have left an upload.
       new Publishing(new PatientState(settings.state(), heartbeat), lake, settings.points())
           .discardLeftovers(TableKey.of(task), task.runId());
-      Reading last = last(new PatientState(settings.state(), heartbeat), prepared);
+      Before before =
+          before(new PatientState(settings.state(), heartbeat), TableKey.of(task), prepared);
       return settings
           .source(task)
           .read(
               connection ->
-                  extract(connection, task, prepared, last, staging, heartbeat, progress));
+                  extract(connection, task, prepared, before, staging, heartbeat, progress));
     } catch (MillraceException exception) {
       throw naming(task, exception);
     }
   }
 
-  private static Reading last(State state, Prepared prepared) {
-    if (prepared.reading() == null) {
-      return null;
-    }
-    return state
-        .transact(connection -> ReplicationState.reading(connection, prepared.reading()))
-        .orElse(null);
+  /**
+   * What was published before.
+   *
+   * @param reading the last reading; null for none
+   * @param object the key of the last object; null for none
+   */
+  private record Before(Reading reading, String object) {}
+
+  private static Before before(State state, TableKey key, Prepared prepared) {
+    return state.transact(
+        connection ->
+            new Before(
+                prepared.reading() == null
+                    ? null
+                    : ReplicationState.reading(connection, prepared.reading()).orElse(null),
+                ReplicationState.lastObject(connection, key).orElse(null)));
   }
 
   /** The encoder knows the column and the row's key, not the table. */
@@ -270,20 +281,25 @@ public final class TableSteps implements TableActivities {
       Connection connection,
       TableTask task,
       Prepared prepared,
-      Reading last,
+      Before before,
       Staging staging,
       Heartbeat heartbeat,
       Progress progress)
       throws SQLException {
     SourceTable table = table(connection, task);
-    WindowPlan plan = WindowPlan.of(connection, task, prepared, table, last, staging.attempt());
+    WindowPlan plan =
+        WindowPlan.of(connection, task, prepared, table, before.reading(), staging.attempt());
     settings.points().pass("extract.planned");
     Copied copied =
         plan.select() == null
             ? Copied.NOTHING
             : copy(connection, task, plan, table, staging, heartbeat, progress);
     if (plan.reading() != null) {
-      staging.keep(plan.reading());
+      staging.keep(
+          plan.reading(),
+          copied.staged() == null
+              ? null
+              : manifest(task, prepared, plan, table, copied, staging, before.object()));
     }
     boolean miscounted = copied.staged() != null && settings.points().mismatch("extract.audit");
     return new Extracted(
@@ -418,6 +434,52 @@ public final class TableSteps implements TableActivities {
       }
       staging.write(bytes);
     }
+  }
+
+  private static Manifest manifest(
+      TableTask task,
+      Prepared prepared,
+      WindowPlan plan,
+      SourceTable table,
+      Copied copied,
+      Staging staging,
+      String previousObject) {
+    Reading reading = plan.reading();
+    return new Manifest(
+        Manifest.FORMAT,
+        copied.staged().key(),
+        previousObject,
+        task.pipeline(),
+        task.runId(),
+        staging.attempt(),
+        task.table().name().toString(),
+        task.table().updateKey(),
+        table.keyKind(),
+        task.keyTimeZone(),
+        plan.window().low(),
+        plan.window().high(),
+        plan.lateAbove(),
+        plan.wholePartitions(),
+        prepared.includeNullKeys(),
+        reading.snapshot() == null ? null : reading.snapshot().toString(),
+        reading.timeline(),
+        reading.lookBack(),
+        copied.file().rowsInFooter(),
+        copied.staged().bytes(),
+        staging.checksum(),
+        columns(table.columns()),
+        Manifest.version());
+  }
+
+  private static List<Manifest.CopiedColumn> columns(List<Column> columns) {
+    List<FileColumn> inFile = FileColumn.of(columns);
+    List<Manifest.CopiedColumn> copied = new ArrayList<>();
+    for (int i = 0; i < columns.size(); i++) {
+      copied.add(
+          new Manifest.CopiedColumn(
+              columns.get(i).name(), columns.get(i).type().declared(), inFile.get(i).type()));
+    }
+    return copied;
   }
 
   private static Map<String, String> metadata(

@@ -31,6 +31,8 @@ import java.util.Set;
  * @param reading what the next window has to know; null when the watermark must stay. Its set of
  *     ids is filled while the rows come
  * @param withIds whether the rows come with their transactions
+ * @param lateAbove late rows come, too, whose key is above this; null where none are looked for
+ * @param wholePartitions names of partitions whose rows all come
  * @param warnings what a person should know
  * @param longTransaction one that has been open for long; null for none
  */
@@ -41,10 +43,13 @@ record WindowPlan(
     TableFiles files,
     Reading reading,
     boolean withIds,
+    String lateAbove,
+    List<String> wholePartitions,
     List<String> warnings,
     LongTransaction longTransaction) {
 
   WindowPlan {
+    wholePartitions = List.copyOf(wholePartitions);
     warnings = List.copyOf(warnings);
   }
 
@@ -115,7 +120,7 @@ record WindowPlan(
     private WindowPlan waiting(List<String> warnings) {
       String low = prepared.window().low();
       return new WindowPlan(
-          new Window(table.keyKind(), low, low), false, null, null, null, false, warnings, null);
+          new Window(table.keyKind(), low, low), false, null, null, null, false, null, List.of(), warnings, null);
     }
 
     private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
@@ -128,6 +133,8 @@ record WindowPlan(
           null,
           new Reading(attempt, null, 0, lookBack().toString(), null, null, null, false),
           false,
+          null,
+          List.of(),
           warnings,
           null);
     }
@@ -161,8 +168,9 @@ record WindowPlan(
       if (exactness.kind() == Exactness.Kind.EXACT || !window.rangeEmpty()) {
         selects.add(table.select(condition, withIds));
       }
-      if (!added.isEmpty()) {
-        List<Partition> partitions = new Catalogue().partitions(connection, added);
+      List<Partition> partitions =
+          added.isEmpty() ? List.of() : new Catalogue().partitions(connection, added);
+      if (!partitions.isEmpty()) {
         warnings.add("partitions that were not there before are read whole: " + partitions);
         partitions.forEach(partition -> selects.add(whole(window, partition, withIds)));
       }
@@ -185,6 +193,8 @@ record WindowPlan(
               since,
               longTransaction != null),
           withIds,
+          exactness.kind() == Exactness.Kind.EXACT ? lookBack().below(window.low()) : null,
+          partitions.stream().map(Partition::toString).toList(),
           warnings,
           longTransaction);
     }

@@ -17,6 +17,8 @@ CREATE TABLE IF NOT EXISTS millrace.table_state (
     reading TEXT,
     -- Where a first load was to end that has not.
     first_load_to TEXT,
+    -- The key of the object that was published last; its manifest names the one before it.
+    last_object TEXT,
     run_id TEXT,
     updated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (pipeline, schema_name, table_name)
@@ -42,6 +44,16 @@ CREATE TABLE IF NOT EXISTS millrace.reading (
     read_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS reading_table ON millrace.reading (pipeline, schema_name, table_name);
+
+-- Manifests of objects that are staged or half published, as they will be in the lake.
+CREATE TABLE IF NOT EXISTS millrace.manifest (
+    attempt TEXT PRIMARY KEY,
+    pipeline TEXT NOT NULL,
+    schema_name TEXT NOT NULL,
+    table_name TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS manifest_table ON millrace.manifest (pipeline, schema_name, table_name);
 
 -- One folder of a lake belongs to one table of one pipeline.
 CREATE TABLE IF NOT EXISTS millrace.folder (

@@ -3,10 +3,17 @@ package dev.millrace.lake;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 /** What each lake keeps, whatever it is made of. */
@@ -193,6 +200,80 @@ abstract class LakeContract {
 
     assertThat(listing()).containsExactly(key);
     assertThat(open()).isEmpty();
+  }
+
+  @Test
+  void aSmallObjectIsWrittenAtOnceAndAgain() {
+    String key = "raw/public/orders/_manifest/20260920_181500.json";
+    lake().put(key, "{}".getBytes(StandardCharsets.UTF_8));
+    lake().put(key, "{\"a\": 1}".getBytes(StandardCharsets.UTF_8));
+
+    assertThat(listing()).containsExactly(key);
+    assertThat(read(key)).asString(StandardCharsets.UTF_8).isEqualTo("{\"a\": 1}");
+    assertThat(open()).isEmpty();
+  }
+
+  @Test
+  void aFolderIsListedWithoutWhatIsStagedOrInFoldersInsideIt() {
+    lake().publish(staged("raw/public/orders/b.parquet", "a1", bytes(20)));
+    lake().publish(staged("raw/public/orders/a.parquet", "a2", bytes(10)));
+    lake().publish(staged("raw/public/orders2/c.parquet", "a3", bytes(10)));
+    lake().put("raw/public/orders/_manifest/a.json", bytes(5));
+    staged("raw/public/orders/d.parquet", "a4", bytes(10));
+
+    assertThat(lake().list("raw/public/orders/"))
+        .containsExactly(
+            new ListedObject("raw/public/orders/a.parquet", 10),
+            new ListedObject("raw/public/orders/b.parquet", 20));
+    assertThat(lake().list("raw/public/orders/_manifest/"))
+        .containsExactly(new ListedObject("raw/public/orders/_manifest/a.json", 5));
+    assertThat(lake().list("raw/public/nothing/")).isEmpty();
+  }
+
+  @Test
+  void aFolderOfMoreThanOnePageIsListedWhole() {
+    for (int i = 0; i < 1_050; i++) {
+      lake().put("raw/public/many/%04d.json".formatted(i), bytes(1));
+    }
+
+    List<ListedObject> listed = lake().list("raw/public/many/");
+
+    assertThat(listed).hasSize(1_050);
+    assertThat(listed.get(1_049).key()).isEqualTo("raw/public/many/1049.json");
+  }
+
+  @Test
+  void anObjectIsReadInPartsAndWhole() throws IOException {
+    byte[] content = bytes((9 << 20) + 7);
+    lake().publish(staged(KEY, "a1", content));
+
+    assertThat(lake().read(KEY, 0, 4)).isEqualTo(Arrays.copyOf(content, 4));
+    assertThat(lake().read(KEY, content.length - 8, 8))
+        .isEqualTo(Arrays.copyOfRange(content, content.length - 8, content.length));
+    try (InputStream whole = lake().open(KEY)) {
+      assertThat(whole.readAllBytes()).isEqualTo(content);
+    }
+  }
+
+  @Test
+  void whatIsGoneOrTooShortIsSaidToBe() {
+    lake().publish(staged(KEY, "a1", bytes(10)));
+
+    assertThatThrownBy(() -> lake().read(KEY, 5, 6))
+        .isInstanceOfSatisfying(
+            MillraceException.class,
+            failure -> assertThat(failure.code()).isEqualTo(ErrorCode.LAKE_REFUSED));
+    for (ThrowingCallable reading :
+        List.<ThrowingCallable>of(
+            () -> lake().read(KEY + "x", 0, 1), () -> lake().open(KEY + "x"))) {
+      assertThatThrownBy(reading)
+          .isInstanceOfSatisfying(
+              MillraceException.class,
+              failure -> {
+                assertThat(failure.code()).isEqualTo(ErrorCode.LAKE_REFUSED);
+                assertThat(failure).hasMessageContaining(KEY + "x").hasMessageContaining("removed");
+              });
+    }
   }
 
   @Test

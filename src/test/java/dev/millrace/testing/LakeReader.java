@@ -63,8 +63,21 @@ public final class LakeReader {
             .build();
   }
 
-  /** Returns the keys below a prefix, in their order. */
+  /** Returns the keys of objects below a prefix, in their order; without manifests. */
   public static List<String> objects(String prefix) {
+    return keys(prefix).stream().filter(key -> !isManifest(key)).toList();
+  }
+
+  /** Returns the keys of manifests below a prefix, in their order. */
+  public static List<String> manifests(String prefix) {
+    return keys(prefix).stream().filter(LakeReader::isManifest).toList();
+  }
+
+  private static boolean isManifest(String key) {
+    return key.contains("/_manifest/") && key.endsWith(".json");
+  }
+
+  private static List<String> keys(String prefix) {
     return Holder.CLIENT
         .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
         .contents()
@@ -80,6 +93,7 @@ public final class LakeReader {
         .listObjectsV2Paginator(request -> request.bucket(EmbeddedStack.BUCKET).prefix(prefix))
         .contents()
         .stream()
+        .filter(object -> !isManifest(object.key()))
         .map(object -> "%s %s %s".formatted(object.key(), object.eTag(), object.lastModified()))
         .toList();
   }

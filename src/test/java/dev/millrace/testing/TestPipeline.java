@@ -3,6 +3,7 @@ package dev.millrace.testing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.millrace.replication.ObjectName;
 import io.temporal.api.enums.v1.WorkflowIdConflictPolicy;
 import io.temporal.client.WorkflowOptions;
 import io.temporal.client.WorkflowStub;
@@ -257,6 +258,7 @@ public record TestPipeline(String name, Path configuration) {
     return column(
         """
         SELECT 'reservation ' || object_key FROM millrace.reservation WHERE pipeline = '%1$s'
+        UNION ALL SELECT 'manifest ' || attempt FROM millrace.manifest WHERE pipeline = '%1$s'
         UNION ALL SELECT 'intent ' || object_key FROM millrace.intent WHERE pipeline = '%1$s'
         UNION ALL SELECT 'queue ' || run_id FROM millrace.queue WHERE pipeline = '%1$s'
         """
@@ -278,6 +280,9 @@ public record TestPipeline(String name, Path configuration) {
    */
   public void requireExact(List<String> rows, JsonNode result) {
     assertThat(rowsInLake()).containsExactlyInAnyOrderElementsOf(rows);
+    assertThat(LakeReader.manifests(prefix()))
+        .as("one manifest beside each object")
+        .isEqualTo(objects().stream().map(ObjectName::manifest).toList());
     assertThat(openUploads()).isEmpty();
     assertThat(leftovers()).isEmpty();
     assertThat(result.at("/status").asText()).isEqualTo("ok");
