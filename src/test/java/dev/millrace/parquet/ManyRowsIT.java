@@ -38,12 +38,11 @@ class ManyRowsIT {
                 "-XX:+ExitOnOutOfMemoryError",
                 "-cp",
                 System.getProperty("java.class.path"),
-                ExtractBench.class.getName(),
+                TableToFile.class.getName(),
                 Integer.toString(TestPostgres.server().getPort()),
                 database,
                 "public.many",
-                file.toString(),
-                "1")
+                file.toString())
             .redirectErrorStream(true)
             .start();
     String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
