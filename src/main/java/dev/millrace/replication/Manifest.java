@@ -114,7 +114,8 @@ record Manifest(
       }
       return manifest;
     } catch (JsonProcessingException exception) {
-      throw new IllegalArgumentException("not a manifest: " + exception.getOriginalMessage(), exception);
+      throw new IllegalArgumentException(
+          "not a manifest: " + exception.getOriginalMessage(), exception);
     }
   }
 

@@ -405,7 +405,9 @@ final class ReplicationState {
             .formatted(key.table(), low == null ? "unset" : low));
   }
 
-  /** Keeps the manifest of what an attempt has staged, until its object is published or given up. */
+  /**
+   * Keeps the manifest of what an attempt has staged, until its object is published or given up.
+   */
   static void insertManifest(Connection connection, TableKey key, String attempt, String text)
       throws SQLException {
     try (PreparedStatement statement =

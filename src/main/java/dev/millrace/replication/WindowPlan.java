@@ -120,7 +120,16 @@ record WindowPlan(
     private WindowPlan waiting(List<String> warnings) {
       String low = prepared.window().low();
       return new WindowPlan(
-          new Window(table.keyKind(), low, low), false, null, null, null, false, null, List.of(), warnings, null);
+          new Window(table.keyKind(), low, low),
+          false,
+          null,
+          null,
+          null,
+          false,
+          null,
+          List.of(),
+          warnings,
+          null);
     }
 
     private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
