@@ -25,8 +25,8 @@ class ManyRowsIT {
         database,
         """
         CREATE UNLOGGED TABLE many AS
-          SELECT i::int8 AS id, repeat(md5(i::text), 8) AS v, (i %% 1000)::numeric(12,2) AS n,
-                 ARRAY[i, NULL, -i] AS l, now() AS at
+          SELECT i::int8 AS id, repeat(md5(i::text), 4) AS v, (i %% 1000)::numeric(12,2) AS n,
+                 ARRAY[i, NULL] AS l, now() AS at
           FROM generate_series(1, %d) AS i\
         """
             .formatted(ROWS));
