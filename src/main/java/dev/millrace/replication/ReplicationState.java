@@ -243,12 +243,15 @@ final class ReplicationState {
     }
   }
 
-  /** Forgets the name that an attempt reserved. */
+  /** Forgets the name that an attempt reserved, and the manifest that nobody will need. */
   static void unreserve(Connection connection, String attempt) throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement("DELETE FROM millrace.reservation WHERE attempt = ?")) {
-      statement.setString(1, attempt);
-      statement.executeUpdate();
+    for (String table : List.of("reservation", "manifest")) {
+      try (PreparedStatement statement =
+          connection.prepareStatement(
+              "DELETE FROM millrace.%s WHERE attempt = ?".formatted(table))) {
+        statement.setString(1, attempt);
+        statement.executeUpdate();
+      }
     }
   }
 

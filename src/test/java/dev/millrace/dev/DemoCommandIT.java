@@ -91,13 +91,7 @@ class DemoCommandIT {
     Path data = folder.resolve("kept");
     Process process =
         start(
-            output,
-            withoutClickHouse(),
-            "--rows",
-            "1000",
-            "--keep",
-            "--data-dir",
-            data.toString());
+            output, withoutClickHouse(), "--rows", "1000", "--keep", "--data-dir", data.toString());
     try {
       boolean ready =
           Waiting.until(BOUND, () -> !process.isAlive() || Folders.read(output).contains("psql"));
