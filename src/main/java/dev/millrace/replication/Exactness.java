@@ -53,10 +53,11 @@ record Exactness(Kind kind, String reason, boolean versioned) {
     if (first) {
       return new Exactness(Kind.FIRST, null, true);
     }
-    String once = thisTime(now, files, last, lookBack);
-    if (once != null) {
-      return new Exactness(Kind.WINDOW_ONLY, once, true);
+    String incomparable = incomparable(now, last);
+    if (incomparable != null) {
+      return new Exactness(Kind.WINDOW_ONLY, incomparable, true);
     }
+    // Before all else: what an older snapshot shows of files and rows is not what is there.
     if (now.snapshot().xmax() < last.snapshot().xmax()
         || now.snapshot().xmin() < last.snapshot().xmin()) {
       return new Exactness(
@@ -65,13 +66,10 @@ record Exactness(Kind kind, String reason, boolean versioned) {
               .formatted(last.snapshot(), now.snapshot()),
           true);
     }
-    if (now.snapshot().xmax() - last.snapshot().xmin() >= DISTINCT_IDS) {
-      return new Exactness(
-          Kind.WINDOW_ONLY,
-          "had two thousand million transactions since the last run's snapshot",
-          true);
-    }
-    return new Exactness(Kind.EXACT, null, true);
+    String once = thisTime(now, files, last, lookBack);
+    return once == null
+        ? new Exactness(Kind.EXACT, null, true)
+        : new Exactness(Kind.WINDOW_ONLY, once, true);
   }
 
   private static String never(Relation.Kind kind, ServerMoment now, TableFiles files) {
@@ -91,15 +89,19 @@ record Exactness(Kind kind, String reason, boolean versioned) {
     };
   }
 
-  private static String thisTime(
-      ServerMoment now, TableFiles files, Reading last, String lookBack) {
+  /** Returns why the last snapshot can't be compared with the one of now; null where it can. */
+  private static String incomparable(ServerMoment now, Reading last) {
     if (last == null || last.snapshot() == null) {
       return "has no snapshot of the last window";
     }
-    if (last.timeline() != now.timeline()) {
-      return "is on timeline %d of its cluster, and was on %d (a failover)"
-          .formatted(now.timeline(), last.timeline());
-    }
+    return last.timeline() == now.timeline()
+        ? null
+        : "is on timeline %d of its cluster, and was on %d (a failover)"
+            .formatted(now.timeline(), last.timeline());
+  }
+
+  private static String thisTime(
+      ServerMoment now, TableFiles files, Reading last, String lookBack) {
     if (last.seen() == null) {
       return "met more than %,d transactions beside one that was open for long"
           .formatted(SeenIds.MOST);
@@ -110,6 +112,8 @@ record Exactness(Kind kind, String reason, boolean versioned) {
     if (!files.rewrittenSince(last.files()).isEmpty()) {
       return "was rewritten or truncated since the last window (another file node)";
     }
-    return null;
+    return now.snapshot().xmax() - last.snapshot().xmin() < DISTINCT_IDS
+        ? null
+        : "had two thousand million transactions since the last run's snapshot";
   }
 }

@@ -39,6 +39,9 @@ class ExactnessTest {
         "10:12 | 1 | PT24H | 100:7,200:9 | 15:20 | WINDOW_ONLY | rewritten",
         "10:12 | 1 | PT24H | 100:7,200:8 | 9:20  | WAIT        | behind",
         "10:12 | 1 | PT24H | 100:7,200:8 | 10:11 | WAIT        | behind",
+        // An older snapshot shows an older file, and may not become the basis of the next run.
+        "10:12 | 1 | PT24H | 100:7,200:9 | 9:11  | WAIT        | behind",
+        "10:12 | 1 | PT12H | 100:7,200:8 | 9:11  | WAIT        | behind",
         "10:12 | 1 | PT24H | 100:7,200:8 | 2147483657:2147483657 | EXACT       |",
         "10:12 | 1 | PT24H | 100:7,200:8 | 2147483658:2147483658 | WINDOW_ONLY | two thousand million",
       })
