@@ -409,7 +409,8 @@ final class ReplicationState {
   }
 
   /**
-   * Keeps the manifest of what an attempt has staged, until its object is published or given up.
+   * Keeps the manifest of what an attempt has staged, until its object is published or given up;
+   * may be called again.
    */
   static void insertManifest(Connection connection, TableKey key, String attempt, String text)
       throws SQLException {
@@ -418,6 +419,7 @@ final class ReplicationState {
             """
             INSERT INTO millrace.manifest (pipeline, schema_name, table_name, attempt, text)
             VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (attempt) DO NOTHING
             """)) {
       bind(statement, key);
       statement.setString(4, attempt);
