@@ -198,16 +198,26 @@ public final class S3Lake implements Lake {
             .contentType(CONTENT_TYPE)
             .metadata(Map.of(ATTEMPT, attempt));
     checksumAlgorithm().ifPresent(request::checksumAlgorithm);
-    switch (settings.encryption()) {
-      case NONE -> {}
-      case AES256 -> request.serverSideEncryption(ServerSideEncryption.AES256);
-      case KMS ->
-          request.serverSideEncryption(ServerSideEncryption.AWS_KMS).ssekmsKeyId(settings.kmsKey());
-    }
+    encryption().ifPresent(request::serverSideEncryption);
+    keyOfEncryption().ifPresent(request::ssekmsKeyId);
     return call(
         S3Operation.CREATE_UPLOAD,
         key,
         () -> client.createMultipartUpload(request.build()).uploadId());
+  }
+
+  private Optional<ServerSideEncryption> encryption() {
+    return switch (settings.encryption()) {
+      case NONE -> Optional.empty();
+      case AES256 -> Optional.of(ServerSideEncryption.AES256);
+      case KMS -> Optional.of(ServerSideEncryption.AWS_KMS);
+    };
+  }
+
+  private Optional<String> keyOfEncryption() {
+    return settings.encryption() == Encryption.KMS
+        ? Optional.ofNullable(settings.kmsKey())
+        : Optional.empty();
   }
 
   /**
@@ -538,12 +548,8 @@ public final class S3Lake implements Lake {
             .key(key)
             .contentType(SMALL_CONTENT_TYPE);
     checksumAlgorithm().ifPresent(request::checksumAlgorithm);
-    switch (settings.encryption()) {
-      case NONE -> {}
-      case AES256 -> request.serverSideEncryption(ServerSideEncryption.AES256);
-      case KMS ->
-          request.serverSideEncryption(ServerSideEncryption.AWS_KMS).ssekmsKeyId(settings.kmsKey());
-    }
+    encryption().ifPresent(request::serverSideEncryption);
+    keyOfEncryption().ifPresent(request::ssekmsKeyId);
     call(
         S3Operation.PUT_OBJECT,
         key,

@@ -255,14 +255,6 @@ public final class ReplicateInputParser {
   }
 
   private NullKeys nullKeys() {
-    String text = fields.text("null_keys", "refuse");
-    return switch (text) {
-      case "refuse" -> NullKeys.REFUSE;
-      case "exclude" -> NullKeys.EXCLUDE;
-      case "include_once" -> NullKeys.INCLUDE_ONCE;
-      default ->
-          throw InputFields.refused(
-              "null_keys '%s' is none of refuse, exclude, include_once".formatted(text));
-    };
+    return InputFields.choice("null_keys", fields.text("null_keys", "refuse"), NullKeys.values());
   }
 }

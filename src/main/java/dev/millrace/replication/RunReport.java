@@ -60,16 +60,14 @@ final class RunReport {
       statement.setString(1, runId);
       try (ResultSet row = statement.executeQuery()) {
         while (row.next()) {
+          rows += row.getLong("rows");
+          bytes += row.getLong("bytes");
           if (row.getString("status").equals("unfinished")) {
-            rows += row.getLong("rows");
-            bytes += row.getLong("bytes");
             continue;
           }
           boolean well = row.getString("status").equals("ok");
           ok += well ? 1 : 0;
           failed += well ? 0 : 1;
-          rows += row.getLong("rows");
-          bytes += row.getLong("bytes");
           Object shown = well ? tableResult(row) : tableFailure(row);
           size += bytesOf(shown);
           if (size > MOST_BYTES || results.size() + failures.size() == MOST_TABLES) {

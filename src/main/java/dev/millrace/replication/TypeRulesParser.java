@@ -30,9 +30,15 @@ final class TypeRulesParser {
   static ColumnRules parse(InputFields fields, String prefix) {
     return new ColumnRules(
         numeric(prefix + "numeric", fields.text("numeric", null)),
-        nan(prefix + "nan", fields.text("nan", null)),
-        infinity(prefix + "infinity", fields.text("infinity", null)),
-        arrays(prefix + "arrays", fields.text("arrays", null)));
+        rule(fields, prefix, "nan", ColumnRules.Nan.values()),
+        rule(fields, prefix, "infinity", ColumnRules.Infinity.values()),
+        rule(fields, prefix, "arrays", ColumnRules.Arrays.values()));
+  }
+
+  private static <T extends Enum<T>> T rule(
+      InputFields fields, String prefix, String field, T[] values) {
+    String text = fields.text(field, null);
+    return text == null ? null : InputFields.choice(prefix + field, text, values);
   }
 
   /**
@@ -86,45 +92,10 @@ final class TypeRulesParser {
     return switch (text) {
       case "text" -> new ColumnRules.Numeric(ColumnRules.NumericForm.TEXT, 0, 0);
       case "fail" -> new ColumnRules.Numeric(ColumnRules.NumericForm.FAIL, 0, 0);
-      default -> throw unknown(field, text, "text, decimal(p,s) such as decimal(38,9), fail");
+      default ->
+          throw InputFields.refused(
+              "%s '%s' is none of text, decimal(p,s) such as decimal(38,9), fail"
+                  .formatted(field, text));
     };
-  }
-
-  private static ColumnRules.Nan nan(String field, String text) {
-    if (text == null) {
-      return null;
-    }
-    return switch (text) {
-      case "fail" -> ColumnRules.Nan.FAIL;
-      case "null" -> ColumnRules.Nan.NULL;
-      default -> throw unknown(field, text, "fail, null");
-    };
-  }
-
-  private static ColumnRules.Infinity infinity(String field, String text) {
-    if (text == null) {
-      return null;
-    }
-    return switch (text) {
-      case "fail" -> ColumnRules.Infinity.FAIL;
-      case "null" -> ColumnRules.Infinity.NULL;
-      case "clamp" -> ColumnRules.Infinity.CLAMP;
-      default -> throw unknown(field, text, "fail, null, clamp");
-    };
-  }
-
-  private static ColumnRules.Arrays arrays(String field, String text) {
-    if (text == null) {
-      return null;
-    }
-    return switch (text) {
-      case "list" -> ColumnRules.Arrays.LIST;
-      case "text" -> ColumnRules.Arrays.TEXT;
-      default -> throw unknown(field, text, "list, text");
-    };
-  }
-
-  private static MillraceException unknown(String field, String text, String known) {
-    return InputFields.refused("%s '%s' is none of %s".formatted(field, text, known));
   }
 }

@@ -15,6 +15,9 @@ import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Reads a JSON object that a person wrote, strictly: what is misspelt, of another type or given
@@ -152,6 +155,31 @@ public record InputFields(ObjectNode fields, String where) {
       throw refused(
           "%s '%s' is not an ISO-8601 duration such as %s".formatted(field, text, otherwise));
     }
+  }
+
+  /**
+   * Returns one of some values, each called by its name in lower case.
+   *
+   * @param field how messages call it
+   * @param text what was given
+   * @throws MillraceException with {@code BAD_INPUT} when it is none of them
+   */
+  public static <T extends Enum<T>> T choice(String field, String text, T[] values) {
+    for (T value : values) {
+      if (name(value).equals(text)) {
+        return value;
+      }
+    }
+    throw refused(
+        "%s '%s' is none of %s"
+            .formatted(
+                field,
+                text,
+                Stream.of(values).map(InputFields::name).collect(Collectors.joining(", "))));
+  }
+
+  private static String name(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
   }
 
   /** Returns the refusal of a value that is of another type. */

@@ -7,15 +7,14 @@ import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.Relation;
 import dev.millrace.postgres.SelectQuery;
-import dev.millrace.postgres.SslMode;
 import dev.millrace.postgres.TableName;
+import dev.millrace.testing.TestPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -26,18 +25,7 @@ final class TableToFile {
   /** Arguments: port, database, table, file. */
   public static void main(String[] arguments) throws IOException {
     PostgresSettings settings =
-        new PostgresSettings(
-            "local",
-            "127.0.0.1",
-            Integer.parseInt(arguments[0]),
-            arguments[1],
-            "postgres",
-            null,
-            SslMode.DISABLE,
-            null,
-            2,
-            Duration.ofSeconds(10),
-            Duration.ofSeconds(60));
+        TestPostgres.settings(Integer.parseInt(arguments[0]), arguments[1], "postgres", null);
     try (Postgres postgres = new Postgres(settings);
         FileChannel file =
             FileChannel.open(

@@ -606,12 +606,26 @@ class TypesIT {
     assertThat(extracted.file().read().get(0).getLong(1, 0)).isEqualTo(Long.MAX_VALUE);
   }
 
+  /** Returns a database whose text may be any bytes. */
+  private static String sqlAsciiDatabase() {
+    return TestPostgres.createDatabase(
+        "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+  }
+
+  private static void requireNotUtf8Refused(Postgres raw) {
+    assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
+        .isInstanceOfSatisfying(
+            MillraceException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.VALUE_OUT_OF_RANGE))
+        .hasMessageContaining("column \"v\"")
+        .hasMessageContaining("\"id\" = 7")
+        .hasMessageContaining("is not UTF-8");
+  }
+
   /** Case 35. */
   @Test
   void bytesOfASqlAsciiDatabaseThatAreNotUtf8FailWithColumnAndKey() {
-    String ascii =
-        TestPostgres.createDatabase(
-            "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    String ascii = sqlAsciiDatabase();
     TestPostgres.execute(ascii, "CREATE TABLE raw (id int4, v text, b bytea)");
     TestPostgres.execute(ascii, "INSERT INTO raw VALUES (1, 'plain', '\\x00ff80')");
     try (Postgres raw = TestPostgres.connect(ascii)) {
@@ -620,21 +634,13 @@ class TypesIT {
           .containsExactly(0, 0xff, 0x80);
       TestPostgres.execute(
           ascii, "INSERT INTO raw SELECT 7, convert_from('\\x41ff42', 'SQL_ASCII'), NULL");
-      assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
-          .isInstanceOfSatisfying(
-              MillraceException.class,
-              e -> assertThat(e.code()).isEqualTo(ErrorCode.VALUE_OUT_OF_RANGE))
-          .hasMessageContaining("column \"v\"")
-          .hasMessageContaining("\"id\" = 7")
-          .hasMessageContaining("is not UTF-8");
+      requireNotUtf8Refused(raw);
     }
   }
 
   @Test
   void arraysOfTextInASqlAsciiDatabaseAreTextAndSaySoWhereTheyAreBroken() {
-    String ascii =
-        TestPostgres.createDatabase(
-            "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    String ascii = sqlAsciiDatabase();
     TestPostgres.execute(
         ascii,
         """
@@ -648,13 +654,7 @@ class TypesIT {
               "{a,NULL}", "{\"{}\"}", "{::1}", Arrays.asList("1", null), List.of("00ff"));
       TestPostgres.execute(
           ascii, "INSERT INTO raw SELECT 7, ARRAY[convert_from('\\x41ff42', 'SQL_ASCII')]");
-      assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
-          .isInstanceOfSatisfying(
-              MillraceException.class,
-              e -> assertThat(e.code()).isEqualTo(ErrorCode.VALUE_OUT_OF_RANGE))
-          .hasMessageContaining("column \"v\"")
-          .hasMessageContaining("\"id\" = 7")
-          .hasMessageContaining("is not UTF-8");
+      requireNotUtf8Refused(raw);
     }
   }
 

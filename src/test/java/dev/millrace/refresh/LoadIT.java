@@ -235,7 +235,9 @@ class LoadIT {
 
   /** Figures that no audit can have found, but of the version that the audit was of. */
   private static SourceFigures made(SourceFigures known) {
-    return new SourceFigures("-1", "-1", "-1", "", known.nulls(), known.hash(), known.version());
+    AuditFigures figures = known.figures();
+    return new SourceFigures(
+        new AuditFigures("-1", "-1", "-1", "", figures.nulls(), figures.hash()), known.version());
   }
 
   private static String snapshot() {
@@ -303,7 +305,7 @@ class LoadIT {
       // A later one that is done, so that the open one is below the snapshot's bound.
       TestPostgres.execute(database, "CREATE TABLE later_t%d ()".formatted(TABLES.get()));
       SourceFigures known = dimension.known();
-      assertThat(known.rows()).isEqualTo("100");
+      assertThat(known.figures().rows()).isEqualTo("100");
       assertThat(known.version()).matches(".*:[0-9]+");
       writer.commit();
 

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.millrace.dev.PostgresServer;
 import dev.millrace.postgres.Postgres;
-import dev.millrace.postgres.PostgresSettings;
-import dev.millrace.postgres.SslMode;
 import dev.millrace.testing.Await;
 import dev.millrace.testing.TestPostgres;
 import java.io.IOException;
@@ -17,7 +15,6 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -72,18 +69,8 @@ class StandbyIT {
 
   private static Postgres source(PostgresServer server) {
     return new Postgres(
-        new PostgresSettings(
-            "source",
-            server.host(),
-            server.port(),
-            PostgresServer.DATABASE,
-            PostgresServer.USER,
-            server.password(),
-            SslMode.DISABLE,
-            null,
-            4,
-            Duration.ofSeconds(10),
-            Duration.ofMinutes(1)));
+        TestPostgres.settings(
+            server.port(), PostgresServer.DATABASE, PostgresServer.USER, server.password()));
   }
 
   @AfterAll

@@ -83,13 +83,22 @@ public final class TestPostgres {
 
   /** Returns settings for a role without a password. */
   public static PostgresSettings settings(String database, String user) {
+    return settings(server().getPort(), database, user, null);
+  }
+
+  /**
+   * Returns settings for a server of this machine.
+   *
+   * @param password null for none
+   */
+  public static PostgresSettings settings(int port, String database, String user, String password) {
     return new PostgresSettings(
         "appdb",
         "127.0.0.1",
-        server().getPort(),
+        port,
         database,
         user,
-        null,
+        password,
         SslMode.DISABLE,
         null,
         8,
