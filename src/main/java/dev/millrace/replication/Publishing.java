@@ -111,10 +111,15 @@ final class Publishing {
     lake.put(ObjectName.manifest(intent.staged().key()), manifest.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** Returns what a run tells of an intent that is committed. */
+  TableResult result(TableKey key, Intent intent) {
+    String object = intent.staged() == null ? null : lake.address(intent.staged().key());
+    return intent.result(key.table().toString(), object);
+  }
+
   /** Moves the watermark in one transaction with all that belongs to it. */
   TableResult commit(TableKey key, String holder, Intent intent) {
-    String object = intent.staged() == null ? null : lake.address(intent.staged().key());
-    TableResult result = intent.result(key.table().toString(), object);
+    TableResult result = result(key, intent);
     state.transact(
         connection -> {
           RunQueue.check(connection, key.pipeline(), holder);

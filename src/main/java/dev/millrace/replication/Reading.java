@@ -27,4 +27,15 @@ record Reading(
     TableFiles files,
     SeenIds seen,
     Instant openSince,
-    boolean openTold) {}
+    boolean openTold) {
+
+  /** Returns the reading of rows that have no versions: it only fences the watermark. */
+  static Reading unversioned(String attempt, LookBack lookBack) {
+    return new Reading(attempt, null, 0, lookBack.toString(), null, null, null, false);
+  }
+
+  /** Returns whether its oldest transaction in progress still is the oldest one. */
+  boolean hasOldest(Snapshot now) {
+    return openSince != null && snapshot.xmin() == now.xmin();
+  }
+}

@@ -504,29 +504,45 @@ final class ReplicationState {
         throw movedByOthers(key, moved.low());
       }
     }
+    forgetReadings(connection, key, moved.reading());
+    // Those of attempts that nobody will publish any more.
+    update(
+        connection,
+        key,
+        """
+        DELETE FROM millrace.manifest
+        WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+        """);
+  }
+
+  /**
+   * Forgets what attempts have read.
+   *
+   * @param kept the attempt whose reading stays; null for none
+   */
+  static void forgetReadings(Connection connection, TableKey key, String kept) throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
             DELETE FROM millrace.reading
-            WHERE pipeline = ? AND schema_name = ? AND table_name = ? AND attempt <> ?
+            WHERE pipeline = ? AND schema_name = ? AND table_name = ?
+              AND attempt IS DISTINCT FROM ?
             """)) {
       bind(statement, key);
-      statement.setString(4, moved.reading());
+      statement.setString(4, kept);
       statement.executeUpdate();
     }
-    forgetManifests(connection, key);
   }
 
-  /** Forgets all manifests of a table: what is not published by now never will be. */
-  static void forgetManifests(Connection connection, TableKey key) throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement(
-            """
-            DELETE FROM millrace.manifest
-            WHERE pipeline = ? AND schema_name = ? AND table_name = ?
-            """)) {
+  /**
+   * Runs a statement whose parameters are those of a table.
+   *
+   * @return the number of rows that it changed
+   */
+  static int update(Connection connection, TableKey key, String sql) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
       bind(statement, key);
-      statement.executeUpdate();
+      return statement.executeUpdate();
     }
   }
 

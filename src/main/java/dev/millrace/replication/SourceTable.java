@@ -65,6 +65,11 @@ record SourceTable(
     return columns.stream().map(Column::name).toList().indexOf(key.name());
   }
 
+  /** Returns the table of a task, whose rows are made up in demo mode; else as {@link #find}. */
+  static SourceTable of(Connection connection, TableTask task) throws SQLException {
+    return task.demo() ? DemoTable.of(task.table()) : find(connection, task.table());
+  }
+
   /**
    * Finds the table.
    *

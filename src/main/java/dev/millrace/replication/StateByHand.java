@@ -9,9 +9,6 @@ import dev.millrace.lake.Lake;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableName;
 import java.security.SecureRandom;
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.Optional;
@@ -94,31 +91,15 @@ public final class StateByHand {
     int rows =
         state.transact(
             connection -> {
-              ReplicationState.forgetManifests(connection, key);
               // A snapshot means nothing to another cluster, nor to a first load.
-              update(
-                  connection,
-                  key,
-                  """
-                  DELETE FROM millrace.reading
-                  WHERE pipeline = ? AND schema_name = ? AND table_name = ?
-                  """);
-              return update(connection, key, sql);
+              ReplicationState.forgetReadings(connection, key, null);
+              return ReplicationState.update(connection, key, sql);
             });
     if (rows == 0) {
       throw new MillraceException(
           ErrorCode.BAD_INPUT,
           "pipeline %s has no state of table %s; SELECT * FROM millrace.watermark shows what there is"
               .formatted(key.pipeline(), key.table()));
-    }
-  }
-
-  private static int update(Connection connection, TableKey key, String sql) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql)) {
-      statement.setString(1, key.pipeline());
-      statement.setString(2, key.table().schema());
-      statement.setString(3, key.table().table());
-      return statement.executeUpdate();
     }
   }
 

@@ -5,20 +5,14 @@ import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Lake;
 import dev.millrace.lake.StagedObject;
-import dev.millrace.parquet.FileColumn;
-import dev.millrace.parquet.ParquetSummary;
-import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Column;
-import dev.millrace.postgres.CopyOut;
 import dev.millrace.postgres.Identifiers;
-import dev.millrace.postgres.TableFiles;
 import dev.millrace.run.Heartbeat;
 import dev.millrace.run.PatientState;
 import dev.millrace.run.State;
 import io.temporal.activity.Activity;
 import io.temporal.activity.ActivityExecutionContext;
 import java.math.BigDecimal;
-import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -27,7 +21,6 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -72,12 +65,8 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private static SourceTable table(Connection connection, TableTask task) throws SQLException {
-    return task.demo() ? DemoTable.of(task.table()) : SourceTable.find(connection, task.table());
-  }
-
   private static Look look(Connection connection, TableTask task) throws SQLException {
-    SourceTable table = table(connection, task);
+    SourceTable table = SourceTable.of(connection, task);
     try (Statement statement = connection.createStatement()) {
       // Postgres itself checks privileges, policies and casts, before a row moves.
       statement.execute(table.select("false", false));
@@ -227,43 +216,28 @@ public final class TableSteps implements TableActivities {
 
   @Override
   public Extracted extract(TableTask task, Prepared prepared) {
-    Lake lake = settings.lake(task);
     Progress progress = new Progress(Activity.getExecutionContext());
-    try (Heartbeat heartbeat = beat(progress::look);
-        Staging staging =
-            new Staging(
-                task, new PatientState(settings.state(), heartbeat), lake, settings.points())) {
-      // A killed attempt of this run may have left an upload.
-      new Publishing(new PatientState(settings.state(), heartbeat), lake, settings.points())
-          .discardLeftovers(TableKey.of(task), task.runId());
-      Before before =
-          before(new PatientState(settings.state(), heartbeat), TableKey.of(task), prepared);
-      return settings
-          .source(task)
-          .read(
-              connection ->
-                  extract(connection, task, prepared, before, staging, heartbeat, progress));
+    try (Heartbeat heartbeat = beat(progress::look)) {
+      State state = new PatientState(settings.state(), heartbeat);
+      Lake lake = settings.lake(task);
+      try (Staging staging = new Staging(task, state, lake, settings.points())) {
+        // A killed attempt of this run may have left an upload.
+        new Publishing(state, lake, settings.points())
+            .discardLeftovers(TableKey.of(task), task.runId());
+        Extraction extraction =
+            new Extraction(
+                settings,
+                task,
+                prepared,
+                Extraction.Before.of(state, TableKey.of(task), prepared),
+                staging,
+                heartbeat,
+                progress);
+        return settings.source(task).read(extraction::run);
+      }
     } catch (MillraceException exception) {
       throw naming(task, exception);
     }
-  }
-
-  /**
-   * What was published before.
-   *
-   * @param reading the last reading; null for none
-   * @param object the key of the last object; null for none
-   */
-  private record Before(Reading reading, String object) {}
-
-  private static Before before(State state, TableKey key, Prepared prepared) {
-    return state.transact(
-        connection ->
-            new Before(
-                prepared.reading() == null
-                    ? null
-                    : ReplicationState.reading(connection, prepared.reading()).orElse(null),
-                ReplicationState.lastObject(connection, key).orElse(null)));
   }
 
   /** The encoder knows the column and the row's key, not the table. */
@@ -277,223 +251,6 @@ public final class TableSteps implements TableActivities {
         exception);
   }
 
-  private Extracted extract(
-      Connection connection,
-      TableTask task,
-      Prepared prepared,
-      Before before,
-      Staging staging,
-      Heartbeat heartbeat,
-      Progress progress)
-      throws SQLException {
-    SourceTable table = table(connection, task);
-    WindowPlan plan =
-        WindowPlan.of(connection, task, prepared, table, before.reading(), staging.attempt());
-    settings.points().pass("extract.planned");
-    Copied copied =
-        plan.select() == null
-            ? Copied.NOTHING
-            : copy(connection, task, plan, table, staging, heartbeat, progress);
-    if (plan.reading() != null) {
-      staging.keep(
-          plan.reading(),
-          copied.staged() == null
-              ? null
-              : manifest(task, prepared, plan, table, copied, staging, before.object()));
-    }
-    boolean miscounted = copied.staged() != null && settings.points().mismatch("extract.audit");
-    return new Extracted(
-        copied.staged(),
-        copied.rows(),
-        copied.file().rowsEncoded() + (miscounted ? 1 : 0),
-        copied.file().rowsInFooter(),
-        plan.window(),
-        plan.more(),
-        plan.reading() == null ? null : staging.attempt(),
-        plan.warnings(),
-        plan.longTransaction(),
-        attempt(),
-        ReplacedCounts.few(copied.file().replaced()));
-  }
-
-  /**
-   * Rows that were copied.
-   *
-   * @param staged the object; null when there were none
-   * @param rows in COPY's command tag
-   * @param file what was written
-   */
-  private record Copied(StagedObject staged, long rows, ParquetSummary file) {
-    private static final Copied NOTHING =
-        new Copied(null, 0, new ParquetSummary(0, 0, 0, List.of()));
-  }
-
-  private Copied copy(
-      Connection connection,
-      TableTask task,
-      WindowPlan plan,
-      SourceTable table,
-      Staging staging,
-      Heartbeat heartbeat,
-      Progress progress)
-      throws SQLException {
-    Sink sink = new Sink(staging);
-    try (ParquetTable file =
-        new ParquetTable(
-            table.columns(),
-            table.keyPosition(),
-            metadata(task, plan.window(), staging, table),
-            settings.format(task),
-            sink,
-            plan.withIds() ? plan.reading().seen()::add : null)) {
-      sink.file = file;
-      progress.of(file, staging);
-      long rows =
-          settings.source(task).copy(connection, plan.select(), new Encoding(file, heartbeat));
-      requireSameFiles(connection, table, plan);
-      if (rows == 0 && file.rows() == 0) {
-        return Copied.NOTHING;
-      }
-      ParquetSummary summary = file.finish();
-      StagedObject staged = staging.finish(heartbeat::confirm);
-      settings.points().pass("extract.end");
-      return new Copied(staged, rows, summary);
-    }
-  }
-
-  /**
-   * A rewrite, a truncation or an attached partition that came between the snapshot and the read
-   * shows the snapshot rows that it knows nothing of, or hides some. The locks of the read keep
-   * later ones away until here.
-   */
-  private static void requireSameFiles(Connection connection, SourceTable table, WindowPlan plan)
-      throws SQLException {
-    if (plan.files() == null) {
-      return;
-    }
-    TableFiles now = TableFiles.now(connection, table.relation());
-    if (!now.nodes().equals(plan.files().nodes())) {
-      throw new MillraceException(
-          ErrorCode.TABLE_REWRITTEN,
-          "%s was rewritten, truncated or got other partitions while it was read (files %s, now %s); it is read again"
-              .formatted(table.name(), shortened(plan.files()), shortened(now)));
-    }
-  }
-
-  private static String shortened(TableFiles files) {
-    String text = files.toString();
-    return text.length() <= 200 ? text : text.substring(0, 200) + "…";
-  }
-
-  /** Rows on their way into the file. */
-  private final class Encoding implements CopyOut.Rows {
-    private final ParquetTable file;
-    private final Heartbeat heartbeat;
-
-    private Encoding(ParquetTable file, Heartbeat heartbeat) {
-      this.file = file;
-      this.heartbeat = heartbeat;
-    }
-
-    @Override
-    public void accept(byte[] data, int offset, int length) {
-      heartbeat.check();
-      file.accept(data, offset, length);
-      if (file.rows() > 0) {
-        settings.points().pass("extract.middle");
-      }
-    }
-
-    @Override
-    public void waiting() {
-      heartbeat.check();
-    }
-  }
-
-  /** Holds the file's first bytes back until there is a row: no rows, no object. */
-  private static final class Sink implements ParquetTable.Sink {
-    private static final int MAGIC = 4;
-
-    private final Staging staging;
-    private final ByteBuffer held = ByteBuffer.allocate(MAGIC);
-    private ParquetTable file;
-
-    private Sink(Staging staging) {
-      this.staging = staging;
-    }
-
-    @Override
-    public void write(ByteBuffer bytes) {
-      if (file == null || file.rows() == 0) {
-        held.put(bytes);
-        return;
-      }
-      if (held.position() > 0) {
-        staging.write(held.flip());
-        held.clear();
-      }
-      staging.write(bytes);
-    }
-  }
-
-  private static Manifest manifest(
-      TableTask task,
-      Prepared prepared,
-      WindowPlan plan,
-      SourceTable table,
-      Copied copied,
-      Staging staging,
-      String previousObject) {
-    Reading reading = plan.reading();
-    return new Manifest(
-        Manifest.FORMAT,
-        copied.staged().key(),
-        previousObject,
-        task.pipeline(),
-        task.runId(),
-        staging.attempt(),
-        task.table().name().toString(),
-        task.table().updateKey(),
-        table.keyKind(),
-        task.keyTimeZone(),
-        plan.window().low(),
-        plan.window().high(),
-        plan.lateAbove(),
-        plan.wholePartitions(),
-        prepared.includeNullKeys(),
-        reading.snapshot() == null ? null : reading.snapshot().toString(),
-        reading.timeline(),
-        reading.lookBack(),
-        copied.file().rowsInFooter(),
-        copied.staged().bytes(),
-        staging.checksum(),
-        columns(table.columns()),
-        Manifest.version());
-  }
-
-  private static List<Manifest.CopiedColumn> columns(List<Column> columns) {
-    List<FileColumn> inFile = FileColumn.of(columns);
-    List<Manifest.CopiedColumn> copied = new ArrayList<>();
-    for (int i = 0; i < columns.size(); i++) {
-      copied.add(
-          new Manifest.CopiedColumn(
-              columns.get(i).name(), columns.get(i).type().declared(), inFile.get(i).type()));
-    }
-    return copied;
-  }
-
-  private static Map<String, String> metadata(
-      TableTask task, Window window, Staging staging, SourceTable table) {
-    return Map.of(
-        "millrace.pipeline", task.pipeline(),
-        "millrace.run_id", task.runId(),
-        "millrace.table", task.table().name().toString(),
-        "millrace.update_key", task.table().updateKey(),
-        "millrace.window", window.toString(),
-        "millrace.attempt", staging.attempt(),
-        "millrace.columns", ColumnMetadata.of(table.columns()));
-  }
-
   @Override
   public Written write(
       TableTask task, Prepared prepared, Extracted extracted, long runRows, boolean spike) {
@@ -503,28 +260,25 @@ public final class TableSteps implements TableActivities {
         return new Written(unmoved(task, key, prepared, extracted), attempt());
       }
       Lake lake = settings.lake(task);
+      Publishing publishing = publishing(lake);
       Intent intent = intent(task, prepared, extracted, lake, runRows, spike);
+      // An earlier attempt of the step may have done it, and its answer was lost.
       boolean done =
           settings
               .state()
               .transact(connection -> ReplicationState.rests(connection, key, extracted.reading()));
       heartbeat.check();
       return new Written(
-          done ? published(key, lake, intent) : publish(task, key, lake, intent), attempt());
+          done ? publishing.result(key, intent) : publish(task, key, publishing, intent),
+          attempt());
     }
   }
 
-  private TableResult publish(TableTask task, TableKey key, Lake lake, Intent intent) {
-    Publishing publishing = publishing(lake);
+  private static TableResult publish(
+      TableTask task, TableKey key, Publishing publishing, Intent intent) {
     return intent.staged() == null
         ? publishing.commit(key, task.runId(), intent)
         : publishing.publish(key, task.runId(), intent);
-  }
-
-  /** An earlier attempt of the step did it, and its answer was lost. */
-  private static TableResult published(TableKey key, Lake lake, Intent intent) {
-    String object = intent.staged() == null ? null : lake.address(intent.staged().key());
-    return intent.result(key.table().toString(), object);
   }
 
   private static Intent intent(

@@ -134,13 +134,13 @@ record WindowPlan(
 
     private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
       Window window = cut(reach);
-      String select = window.rangeEmpty() ? null : table.select(condition(window, null), false);
+      String select = window.rangeEmpty() ? null : table.select(condition(window), false);
       return new WindowPlan(
           window,
           !window.high().equals(reach.high()),
           select,
           null,
-          new Reading(attempt, null, 0, lookBack().toString(), null, null, null, false),
+          Reading.unversioned(attempt, lookBack()),
           false,
           null,
           List.of(),
@@ -156,26 +156,32 @@ record WindowPlan(
         List<String> warnings)
         throws SQLException {
       Snapshot snapshot = now.snapshot();
+      boolean exact = exactness.kind() == Exactness.Kind.EXACT;
       boolean withIds = !snapshot.quiet();
       Window window = cut(reach);
       SeenIds seen = new SeenIds(snapshot);
       Set<Long> added =
           last == null || last.files() == null ? Set.of() : files.addedSince(last.files());
-      String condition;
-      if (exactness.kind() == Exactness.Kind.EXACT) {
+      String lateAbove = exact ? lookBack().below(window.low()) : null;
+      List<String> selects = new ArrayList<>();
+      if (exact) {
         seen.carry(last.seen());
-        condition =
-            condition(
-                window, UnseenRows.condition(connection, last.snapshot(), last.seen(), added));
+        selects.add(
+            table.select(
+                Bounds.conditionWithLate(
+                    window,
+                    lateAbove,
+                    UnseenRows.condition(connection, last.snapshot(), last.seen(), added),
+                    table.key().name(),
+                    task.zone()),
+                withIds));
       } else {
         if (!window.initialLoad() && withIds) {
           noteLookBack(window, snapshot, seen);
         }
-        condition = condition(window, null);
-      }
-      List<String> selects = new ArrayList<>();
-      if (exactness.kind() == Exactness.Kind.EXACT || !window.rangeEmpty()) {
-        selects.add(table.select(condition, withIds));
+        if (!window.rangeEmpty()) {
+          selects.add(table.select(condition(window), withIds));
+        }
       }
       List<Partition> partitions =
           added.isEmpty() ? List.of() : new Catalogue().partitions(connection, added);
@@ -183,10 +189,8 @@ record WindowPlan(
         warnings.add("partitions that were not there before are read whole: " + partitions);
         partitions.forEach(partition -> selects.add(whole(window, partition, withIds)));
       }
-      OpenTransaction open =
-          snapshot.quiet() ? null : OpenTransaction.oldestOf(connection, snapshot);
       Instant since = since(snapshot);
-      LongTransaction longTransaction = longTransaction(open, since);
+      LongTransaction longTransaction = longTransaction(snapshot, since);
       return new WindowPlan(
           window,
           !window.high().equals(reach.high()),
@@ -202,7 +206,7 @@ record WindowPlan(
               since,
               longTransaction != null),
           withIds,
-          exactness.kind() == Exactness.Kind.EXACT ? lookBack().below(window.low()) : null,
+          lateAbove,
           partitions.stream().map(Partition::toString).toList(),
           warnings,
           longTransaction);
@@ -212,11 +216,8 @@ record WindowPlan(
       return task.lookBack(table.keyKind());
     }
 
-    private String condition(Window window, String unseen) {
-      return unseen == null
-          ? Bounds.condition(window, table.key().name(), task.zone(), prepared.includeNullKeys())
-          : Bounds.conditionWithLate(
-              window, lookBack().below(window.low()), unseen, table.key().name(), task.zone());
+    private String condition(Window window) {
+      return Bounds.condition(window, table.key().name(), task.zone(), prepared.includeNullKeys());
     }
 
     /** Rows of a partition that was attached have old ids, and none of them was read before. */
@@ -282,28 +283,24 @@ record WindowPlan(
       if (snapshot.quiet()) {
         return null;
       }
-      boolean known =
-          last != null
-              && last.snapshot() != null
-              && last.openSince() != null
-              && last.snapshot().xmin() == snapshot.xmin();
-      return known ? last.openSince() : task.runInstant();
+      return knownOldest(snapshot) ? last.openSince() : task.runInstant();
     }
 
-    private LongTransaction longTransaction(OpenTransaction open, Instant met) {
-      if (open == null) {
+    private boolean knownOldest(Snapshot snapshot) {
+      return last != null && last.hasOldest(snapshot);
+    }
+
+    private LongTransaction longTransaction(Snapshot snapshot, Instant met) throws SQLException {
+      if (snapshot.quiet()) {
         return null;
       }
+      OpenTransaction open = OpenTransaction.oldestOf(connection, snapshot);
       Instant since = open.started() == null ? met : open.started();
       Duration age = Duration.between(since, Instant.now());
       if (age.compareTo(task.longTransactionDuration()) < 0) {
         return null;
       }
-      boolean told =
-          last != null
-              && last.openTold()
-              && last.snapshot() != null
-              && last.snapshot().xmin() == open.id();
+      boolean told = knownOldest(snapshot) && last.openTold();
       return new LongTransaction(open.id(), since.toString(), open.session(), !told);
     }
   }

@@ -28,6 +28,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -51,7 +52,7 @@ final class DirectRuns implements AutoCloseable {
    * @param folder where objects go
    */
   DirectRuns(String database, Path folder) {
-    this(database, folder, new Postgres(TestPostgres.settings(database)));
+    this(database, folder, new Postgres(TestPostgres.settings(database)), UnaryOperator.identity());
   }
 
   /**
@@ -60,10 +61,19 @@ final class DirectRuns implements AutoCloseable {
    * @param source where the tables are
    */
   DirectRuns(String database, Path folder, Postgres source) {
+    this(database, folder, source, UnaryOperator.identity());
+  }
+
+  /**
+   * The same with a lake that fails on purpose.
+   *
+   * @param spoiling makes it of the folder
+   */
+  DirectRuns(String database, Path folder, Postgres source, UnaryOperator<Lake> spoiling) {
     this.database = database;
     this.folder = folder;
     this.state = new Postgres(TestPostgres.settings(database));
-    this.lake = new FolderLake(new FolderLakeSettings("lake", folder, ""));
+    this.lake = spoiling.apply(new FolderLake(new FolderLakeSettings("lake", folder, "")));
     ReplicationSettings settings =
         new ReplicationSettings(
             state,
@@ -220,6 +230,11 @@ final class DirectRuns implements AutoCloseable {
     }
     Collections.sort(values);
     return values;
+  }
+
+  /** Returns the ways out of {@code SOURCE_CHANGED} over the same state and lake. */
+  StateByHand byHand() {
+    return new StateByHand(state, List.of(lake));
   }
 
   /** Opens a session of the superuser in the database, in autocommit mode. */
