@@ -8,6 +8,8 @@ import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Checksums;
 import dev.millrace.lake.Encryption;
+import dev.millrace.parquet.FileFormat;
+import dev.millrace.parquet.FileFormat.Compression;
 import dev.millrace.postgres.SslMode;
 import java.io.IOException;
 import java.net.URI;
@@ -21,12 +23,14 @@ import java.time.Duration;
 import java.time.ZoneId;
 import java.time.format.DateTimeParseException;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -150,6 +154,9 @@ public record Configuration(
   public sealed interface LakeStore {
     /** Returns what each key starts with: empty, or ending in a slash. */
     String prefix();
+
+    /** Returns how files are written for it. */
+    FileFormat format();
   }
 
   /**
@@ -162,6 +169,7 @@ public record Configuration(
   public record BucketLake(
       String bucket,
       String prefix,
+      FileFormat format,
       String region,
       Optional<URI> endpoint,
       boolean pathStyle,
@@ -172,7 +180,7 @@ public record Configuration(
       implements LakeStore {}
 
   /** A local folder; an absolute path, or one below the working directory. */
-  public record FolderLake(Path folder, String prefix) implements LakeStore {}
+  public record FolderLake(Path folder, String prefix, FileFormat format) implements LakeStore {}
 
   /** Credentials of a bucket that the configuration refers to. */
   public record LakeCredentials(
@@ -214,6 +222,15 @@ public record Configuration(
   }
 
   private static final int MOST_BYTES = 1 << 20;
+  private static final int MOST_ZSTD_LEVEL = 22;
+  private static final int MOST_ROW_GROUP_MEBIBYTES = 1024;
+  private static final Set<ConfigurationSetting> OF_FOLDERS =
+      EnumSet.of(
+          ConfigurationSetting.LAKE_FOLDER,
+          ConfigurationSetting.LAKE_PREFIX,
+          ConfigurationSetting.LAKE_COMPRESSION,
+          ConfigurationSetting.LAKE_ZSTD_LEVEL,
+          ConfigurationSetting.LAKE_ROW_GROUP_MEBIBYTES);
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   private static final Pattern HOST = Pattern.compile("[A-Za-z0-9._:%-]+");
@@ -483,16 +500,40 @@ public record Configuration(
       if (bucket == section.has(ConfigurationSetting.LAKE_FOLDER)) {
         reader.problem(section, "must have either bucket or folder" + (bucket ? ", not both" : ""));
       }
-      return bucket ? bucketLake(section, prefix) : folderLake(section, prefix);
+      FileFormat format = format(section);
+      return bucket ? bucketLake(section, prefix, format) : folderLake(section, prefix, format);
     }
 
-    private FolderLake folderLake(Section section, String prefix) {
+    private FileFormat format(Section section) {
+      Compression compression =
+          reader
+              .read(
+                  section,
+                  ConfigurationSetting.LAKE_COMPRESSION,
+                  choice(Compression.values(), Parts::text))
+              .orElse(Compression.ZSTD);
+      if (section.has(ConfigurationSetting.LAKE_ZSTD_LEVEL) && compression != Compression.ZSTD) {
+        reader.problem(
+            section, ConfigurationSetting.LAKE_ZSTD_LEVEL, "is only allowed with compression zstd");
+      }
+      int level =
+          reader
+              .read(section, ConfigurationSetting.LAKE_ZSTD_LEVEL, number(1, MOST_ZSTD_LEVEL))
+              .orElse(1);
+      int mebibytes =
+          reader
+              .read(
+                  section,
+                  ConfigurationSetting.LAKE_ROW_GROUP_MEBIBYTES,
+                  number(1, MOST_ROW_GROUP_MEBIBYTES))
+              .orElse(1);
+      return new FileFormat(compression, level, (long) mebibytes << 20);
+    }
+
+    private FolderLake folderLake(Section section, String prefix, FileFormat format) {
       for (ConfigurationSetting setting : ConfigurationSetting.values()) {
-        boolean ofFolders =
-            setting == ConfigurationSetting.LAKE_FOLDER
-                || setting == ConfigurationSetting.LAKE_PREFIX;
         if (setting.path().startsWith("lakes.")
-            && !ofFolders
+            && !OF_FOLDERS.contains(setting)
             && section.has(ConfigurationSetting.LAKE_FOLDER)
             && section.has(setting)) {
           reader.problem(section, setting, "is a setting of lakes with a bucket; this is a folder");
@@ -502,10 +543,11 @@ public record Configuration(
           reader
               .read(section, ConfigurationSetting.LAKE_FOLDER, reader::resolvePath)
               .orElse(Path.of(UNKNOWN)),
-          prefix);
+          prefix,
+          format);
     }
 
-    private BucketLake bucketLake(Section section, String prefix) {
+    private BucketLake bucketLake(Section section, String prefix, FileFormat format) {
       Encryption encryption =
           reader
               .read(
@@ -521,6 +563,7 @@ public record Configuration(
       return new BucketLake(
           reader.read(section, ConfigurationSetting.LAKE_BUCKET, Parts::bucket).orElse(UNKNOWN),
           prefix,
+          format,
           reader.read(section, ConfigurationSetting.LAKE_REGION, Parts::region).orElse(UNKNOWN),
           reader.read(section, ConfigurationSetting.LAKE_ENDPOINT, Parts::url),
           reader.read(section, ConfigurationSetting.LAKE_PATH_STYLE, Parts::flag).orElse(false),
@@ -729,6 +772,10 @@ public record Configuration(
         case AES256 -> "AES256";
         case KMS -> "aws:kms";
       };
+    }
+
+    private static String text(Compression compression) {
+      return compression.name().toLowerCase(Locale.ROOT);
     }
 
     private static String text(Checksums checksums) {

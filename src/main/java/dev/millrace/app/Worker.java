@@ -9,6 +9,7 @@ import dev.millrace.lake.FolderLake;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
+import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.refresh.RefreshDimensionWorkflow;
@@ -129,6 +130,7 @@ public final class Worker implements AutoCloseable {
             postgres.get(configuration.state()),
             postgres,
             lakes,
+            formats(configuration),
             demoLake,
             configuration.slackWebhook().map(webhook -> new Slack(URI.create(webhook.value()))),
             configuration.allowDemo(),
@@ -223,6 +225,12 @@ public final class Worker implements AutoCloseable {
     return sources;
   }
 
+  private static Map<String, FileFormat> formats(Configuration configuration) {
+    Map<String, FileFormat> formats = new LinkedHashMap<>();
+    configuration.lakes().forEach((name, store) -> formats.put(name, store.format()));
+    return formats;
+  }
+
   private static Map<String, Lake> lakes(Configuration configuration) {
     Map<String, Lake> lakes = new LinkedHashMap<>();
     configuration.lakes().forEach((name, store) -> lakes.put(name, Adapters.lake(name, store)));
@@ -253,7 +261,8 @@ public final class Worker implements AutoCloseable {
       return true;
     }
     LOG.warn(
-        "runs can't be found by search attributes until they are added and workers restarted: temporal operator search-attribute create --namespace {} {}",
+        "runs can't be found by search attributes until they are added and workers restarted:"
+            + " temporal operator search-attribute create --namespace {} {}",
         configuration.temporal().namespace(),
         missing.stream()
             .map(name -> "--name %s --type Keyword".formatted(name))

@@ -94,6 +94,11 @@ final class Batch {
     return places[column * capacity + row];
   }
 
+  /** Makes the value of a row NULL. */
+  void setNull(int column, int row) {
+    places[column * capacity + row] = NULL;
+  }
+
   /** Returns the length of the value at a place; the wire has it just before the value. */
   int length(int place) {
     return (int) INT_BE.get(data, place - Integer.BYTES);

@@ -19,6 +19,7 @@ final class BinaryPages extends ColumnPages {
   private final PageBuffer bytes = new PageBuffer(1024);
   private final boolean text;
   private final boolean jsonb;
+  private final int pageBytes;
   // How the least and the greatest value of the page begin, and where they lie in its bytes.
   private long minPrefix;
   private int minStart;
@@ -31,6 +32,8 @@ final class BinaryPages extends ColumnPages {
     super(column, type, page);
     this.text = column.type().wire() != Wire.BYTEA;
     this.jsonb = column.type().wire() == Wire.JSONB;
+    // A page of lists ends with a row, for which the list sees.
+    this.pageBytes = column.type().isArray() ? Integer.MAX_VALUE : PAGE_BYTES;
   }
 
   @Override
@@ -63,7 +66,7 @@ final class BinaryPages extends ColumnPages {
     if (text && !Utf8.isValid(data, place, length)) {
       throw new ValueException("is not UTF-8 text");
     }
-    if (bytes.size() > PAGE_BYTES - Integer.BYTES - length) {
+    if (bytes.size() > pageBytes - Integer.BYTES - length) {
       cut();
     }
     bytes.putInt(length);

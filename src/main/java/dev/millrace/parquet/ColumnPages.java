@@ -4,6 +4,7 @@ import dev.millrace.postgres.Column;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.parquet.bytes.BytesInput;
 import org.apache.parquet.column.Encoding;
 import org.apache.parquet.column.page.PageWriter;
@@ -25,6 +26,7 @@ abstract class ColumnPages {
   private final Column column;
   private final PrimitiveType type;
   private final PageBuffer page;
+  private final Replacement replacement;
 
   private PageWriter writer;
   private byte[] nulls = new byte[128];
@@ -41,6 +43,7 @@ abstract class ColumnPages {
     this.column = column;
     this.type = type;
     this.page = page;
+    this.replacement = column.type().isArray() ? null : Replacement.of(column);
   }
 
   /** Starts a row group. */
@@ -73,6 +76,9 @@ abstract class ColumnPages {
    */
   final void add(Batch batch, int index, int from, int to) throws IOException {
     long before = cutRows + rows;
+    if (replacement != null) {
+      replacement.apply(batch, index, from, to);
+    }
     try {
       addAll(batch, index, from, to);
     } catch (ValueException e) {
@@ -123,28 +129,52 @@ abstract class ColumnPages {
       return;
     }
     page.clear();
-    putLevels();
+    putLevels(page);
     Statistics<?> statistics = Statistics.createStats(type);
-    statistics.incrementNumNulls(rows - values);
+    statistics.incrementNumNulls(entries() - present());
     putValues(page);
-    if (values > 0) {
+    if (present() > 0) {
       updateStatistics(statistics);
     }
     writer.writePage(
         BytesInput.from(page.array(), 0, page.size()),
-        rows,
+        entries(),
         rows,
         statistics,
-        new SizeStatistics(type, unencodedBytes(), new ArrayList<>(), new ArrayList<>()),
+        sizes(),
         NOT_GEOSPATIAL,
         Encoding.RLE,
         Encoding.RLE,
         encoding());
+    cutRows += rows;
+    reset();
+  }
+
+  /** Forgets what is on the page. */
+  final void reset() {
     clear();
     Arrays.fill(nulls, 0, Math.min(nulls.length, (rows >> 3) + 1), (byte) 0);
-    cutRows += rows;
     rows = 0;
     values = 0;
+  }
+
+  /** Number of entries on the page, each with its levels: rows, or elements of lists. */
+  int entries() {
+    return rows;
+  }
+
+  /** Number of entries on the page that are values. */
+  int present() {
+    return values;
+  }
+
+  SizeStatistics sizes() {
+    return new SizeStatistics(type, unencodedBytes(), new ArrayList<>(), new ArrayList<>());
+  }
+
+  /** Returns what rules have replaced so far; empty for nothing. */
+  List<ReplacedValues> replaced() {
+    return replacement == null ? List.of() : replacement.replaced();
   }
 
   /**
@@ -152,20 +182,20 @@ abstract class ColumnPages {
    * href="https://github.com/apache/parquet-format/blob/master/Encodings.md">RLE/bit-packing
    * hybrid</a>: one run when all are equal, else one bit-packed run.
    */
-  private void putLevels() {
-    int start = page.extend(Integer.BYTES);
+  void putLevels(PageBuffer out) {
+    int start = out.extend(Integer.BYTES);
     if (values == rows || values == 0) {
-      page.putVarint((long) rows << 1);
-      page.putByte(values == 0 ? 0 : 1);
+      out.putVarint((long) rows << 1);
+      out.putByte(values == 0 ? 0 : 1);
     } else {
       int groups = (rows + 7) / 8;
-      page.putVarint((long) groups << 1 | 1);
-      int bits = page.extend(groups);
+      out.putVarint((long) groups << 1 | 1);
+      int bits = out.extend(groups);
       for (int i = 0; i < groups; i++) {
-        page.array()[bits + i] = i < nulls.length ? (byte) ~nulls[i] : (byte) 0xff;
+        out.array()[bits + i] = i < nulls.length ? (byte) ~nulls[i] : (byte) 0xff;
       }
     }
-    PageBuffer.INT_LE.set(page.array(), start, page.size() - start - Integer.BYTES);
+    PageBuffer.INT_LE.set(out.array(), start, out.size() - start - Integer.BYTES);
   }
 
   /** A value that can't be held, with its row in the batch. */
@@ -173,10 +203,17 @@ abstract class ColumnPages {
     private static final long serialVersionUID = 1L;
 
     private final int row;
+    private final String remedy;
 
     private RowException(int row, ValueException cause) {
       super(cause.getMessage(), cause);
       this.row = row;
+      this.remedy = cause.remedy();
+    }
+
+    /** Returns what a person can do, as the end of a sentence. */
+    String remedy() {
+      return remedy;
     }
 
     int row() {

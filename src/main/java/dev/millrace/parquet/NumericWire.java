@@ -20,6 +20,8 @@ final class NumericWire {
   private static final int NAN = 0xc000;
   private static final int INFINITY = 0xd000;
   private static final int MINUS_INFINITY = 0xf000;
+  private static final String WIDER =
+      "give the column a wider numeric: decimal(p,s) or numeric: text";
   private static final int[] TENS = {1, 10, 100, 1000, 10_000};
 
   private final int precision;
@@ -115,7 +117,7 @@ final class NumericWire {
    */
   private int kept(int exponent, int digit) {
     if (exponent <= -4 || digit % TENS[-exponent] != 0) {
-      throw new ValueException("has more than %d fraction digits".formatted(scale));
+      throw new ValueException("has more than %d fraction digits".formatted(scale), WIDER);
     }
     return 4 + exponent;
   }
@@ -129,9 +131,9 @@ final class NumericWire {
     int sign = (short) SHORT_BE.get(data, offset + 4) & 0xffff;
     switch (sign) {
       case POSITIVE, NEGATIVE -> {}
-      case NAN -> throw new ValueException("is NaN, which DECIMAL can't hold");
-      case INFINITY -> throw new ValueException("is Infinity, which DECIMAL can't hold");
-      case MINUS_INFINITY -> throw new ValueException("is -Infinity, which DECIMAL can't hold");
+      case NAN -> throw notFinite("NaN");
+      case INFINITY -> throw notFinite("Infinity");
+      case MINUS_INFINITY -> throw notFinite("-Infinity");
       default -> throw new IllegalStateException("a numeric with the sign " + sign);
     }
     if (digits < 0 || length != HEADER + 2 * digits) {
@@ -143,10 +145,20 @@ final class NumericWire {
       int first = (short) SHORT_BE.get(data, offset + HEADER);
       if (4 * weight + decimals(first) + scale > precision) {
         throw new ValueException(
-            "has more than %d digits before the point".formatted(precision - scale));
+            "has more than %d digits before the point".formatted(precision - scale), WIDER);
       }
     }
     return digits;
+  }
+
+  private static ValueException notFinite(String value) {
+    return new ValueException(
+        "is %s, which DECIMAL can't hold".formatted(value), "make it NULL (nan: null)");
+  }
+
+  /** Returns whether it is NaN, Infinity or -Infinity. */
+  static boolean isSpecial(byte[] data, int offset, int length) {
+    return length >= HEADER && ((short) SHORT_BE.get(data, offset + 4) & NAN) == NAN;
   }
 
   private static int decimals(int digit) {

@@ -4,6 +4,7 @@ import static org.apache.parquet.schema.LogicalTypeAnnotation.dateType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.decimalType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.intType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.jsonType;
+import static org.apache.parquet.schema.LogicalTypeAnnotation.listType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.stringType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.timeType;
 import static org.apache.parquet.schema.LogicalTypeAnnotation.timestampType;
@@ -14,6 +15,7 @@ import dev.millrace.postgres.ColumnType;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.parquet.schema.GroupType;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit;
 import org.apache.parquet.schema.MessageType;
@@ -34,36 +36,55 @@ final class ParquetSchema {
   static final int INT64_DIGITS = 18;
   static final int UUID_BYTES = 16;
 
+  private static final String ELEMENT = "element";
+
   private ParquetSchema() {}
 
   /** Returns the schema of a file with these columns, in their order and with their names. */
   static MessageType of(List<Column> columns) {
     List<Type> fields = new ArrayList<>();
     for (Column column : columns) {
-      fields.add(field(column));
+      fields.add(column.type().isArray() ? list(column) : field(column, column.name()));
     }
     return new MessageType("millrace", fields);
   }
 
-  private static PrimitiveType field(Column column) {
+  /**
+   * An array is a <a
+   * href="https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#lists">LIST</a> of
+   * three levels, for each of its dimensions.
+   */
+  private static Type list(Column column) {
+    Type element = field(column, ELEMENT);
+    for (int dimension = column.type().dimensions(); dimension > 0; dimension--) {
+      element =
+          Types.optionalGroup()
+              .as(listType())
+              .addField(new GroupType(Type.Repetition.REPEATED, "list", element))
+              .named(dimension == 1 ? column.name() : ELEMENT);
+    }
+    return element;
+  }
+
+  private static PrimitiveType field(Column column, String name) {
     ColumnType type = column.type();
     return switch (type.wire()) {
-      case BOOL -> field(column, PrimitiveTypeName.BOOLEAN, null, 0);
-      case INT2 -> field(column, PrimitiveTypeName.INT32, intType(16, true), 0);
-      case INT4 -> field(column, PrimitiveTypeName.INT32, null, 0);
-      case INT8 -> field(column, PrimitiveTypeName.INT64, null, 0);
-      case FLOAT4 -> field(column, PrimitiveTypeName.FLOAT, null, 0);
-      case FLOAT8 -> field(column, PrimitiveTypeName.DOUBLE, null, 0);
-      case NUMERIC -> decimal(column);
-      case TEXT, JSONB -> field(column, PrimitiveTypeName.BINARY, text(column.kind()), 0);
-      case BYTEA -> field(column, PrimitiveTypeName.BINARY, null, 0);
-      case UUID -> field(column, PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY, uuidType(), UUID_BYTES);
-      case DATE -> field(column, PrimitiveTypeName.INT32, dateType(), 0);
-      case TIME -> field(column, PrimitiveTypeName.INT64, timeType(false, TimeUnit.MICROS), 0);
+      case BOOL -> field(name, PrimitiveTypeName.BOOLEAN, null, 0);
+      case INT2 -> field(name, PrimitiveTypeName.INT32, intType(16, true), 0);
+      case INT4 -> field(name, PrimitiveTypeName.INT32, null, 0);
+      case INT8 -> field(name, PrimitiveTypeName.INT64, null, 0);
+      case FLOAT4 -> field(name, PrimitiveTypeName.FLOAT, null, 0);
+      case FLOAT8 -> field(name, PrimitiveTypeName.DOUBLE, null, 0);
+      case NUMERIC -> decimal(type, name);
+      case TEXT, JSONB -> field(name, PrimitiveTypeName.BINARY, text(column.kind()), 0);
+      case BYTEA -> field(name, PrimitiveTypeName.BINARY, null, 0);
+      case UUID -> field(name, PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY, uuidType(), UUID_BYTES);
+      case DATE -> field(name, PrimitiveTypeName.INT32, dateType(), 0);
+      case TIME -> field(name, PrimitiveTypeName.INT64, timeType(false, TimeUnit.MICROS), 0);
       case TIMESTAMP ->
-          field(column, PrimitiveTypeName.INT64, timestampType(false, TimeUnit.MICROS), 0);
+          field(name, PrimitiveTypeName.INT64, timestampType(false, TimeUnit.MICROS), 0);
       case TIMESTAMPTZ ->
-          field(column, PrimitiveTypeName.INT64, timestampType(true, TimeUnit.MICROS), 0);
+          field(name, PrimitiveTypeName.INT64, timestampType(true, TimeUnit.MICROS), 0);
     };
   }
 
@@ -75,16 +96,16 @@ final class ParquetSchema {
     };
   }
 
-  private static PrimitiveType decimal(Column column) {
-    int precision = column.type().precision();
-    LogicalTypeAnnotation logical = decimalType(column.type().scale(), precision);
+  private static PrimitiveType decimal(ColumnType type, String name) {
+    int precision = type.precision();
+    LogicalTypeAnnotation logical = decimalType(type.scale(), precision);
     if (precision <= INT32_DIGITS) {
-      return field(column, PrimitiveTypeName.INT32, logical, 0);
+      return field(name, PrimitiveTypeName.INT32, logical, 0);
     }
     if (precision <= INT64_DIGITS) {
-      return field(column, PrimitiveTypeName.INT64, logical, 0);
+      return field(name, PrimitiveTypeName.INT64, logical, 0);
     }
-    return field(column, PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY, logical, decimalBytes(precision));
+    return field(name, PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY, logical, decimalBytes(precision));
   }
 
   /** Returns the least number of bytes whose two's complement holds that many digits. */
@@ -93,11 +114,11 @@ final class ParquetSchema {
   }
 
   /**
-   * All fields are optional: NOT NULL can be dropped later, isn't enforced on foreign tables, and
-   * may be unchecked for old rows (NOT VALID, Postgres 18).
+   * All fields are optional, elements too: NOT NULL can be dropped later, isn't enforced on foreign
+   * tables, and may be unchecked for old rows (NOT VALID, Postgres 18).
    */
   private static PrimitiveType field(
-      Column column, PrimitiveTypeName physical, LogicalTypeAnnotation logical, int length) {
-    return Types.optional(physical).length(length).as(logical).named(column.name());
+      String name, PrimitiveTypeName physical, LogicalTypeAnnotation logical, int length) {
+    return Types.optional(physical).length(length).as(logical).named(name);
   }
 }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.function.IntConsumer;
 import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.column.ColumnDescriptor;
+import org.apache.parquet.compression.CompressionCodecFactory.BytesInputCompressor;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
 import org.apache.parquet.hadoop.ParquetFileWriter;
 import org.apache.parquet.hadoop.ParquetFileWriter.Mode;
@@ -46,18 +47,16 @@ public final class ParquetTable implements AutoCloseable {
 
   private static final long SEGMENT_BYTES = 16L << 20;
 
-  /** A row group ends with the segment in which its compressed pages reach so many bytes. */
-  private static final long ROW_GROUP_BYTES = 16L << 20;
-
-  private static final int ZSTD_LEVEL = 1;
   private static final int INDEX_VALUE_BYTES = 64;
 
   private final List<Column> columns;
   private final int keyColumn;
   private final Map<String, String> metadata;
   private final MessageType schema;
+  private final List<ColumnDescriptor> descriptors;
   private final SinkFile file;
-  private final ZstdCompressor compressor = new ZstdCompressor(ZSTD_LEVEL);
+  private final BytesInputCompressor compressor;
+  private final long rowGroupBytes;
   private final ParquetFileWriter writer;
   private final List<ColumnPages> pages = new ArrayList<>();
   private final Batch batch;
@@ -90,17 +89,28 @@ public final class ParquetTable implements AutoCloseable {
     void write(ByteBuffer bytes);
   }
 
+  /** Starts a file in the default format. */
+  public ParquetTable(
+      List<Column> columns, int keyColumn, Map<String, String> metadata, Sink sink) {
+    this(columns, keyColumn, metadata, FileFormat.DEFAULT, sink);
+  }
+
   /**
    * Starts a file.
    *
    * @param columns the fields of a row, in their order; at least one
    * @param keyColumn index of the column that names a row in a failure, -1 for none
    * @param metadata goes into the footer as it is
+   * @param format how it is compressed and cut
    * @param sink where the file goes; it is not closed
    */
   public ParquetTable(
-      List<Column> columns, int keyColumn, Map<String, String> metadata, Sink sink) {
-    this(columns, keyColumn, metadata, sink, null);
+      List<Column> columns,
+      int keyColumn,
+      Map<String, String> metadata,
+      FileFormat format,
+      Sink sink) {
+    this(columns, keyColumn, metadata, format, sink, null);
   }
 
   /**
@@ -113,6 +123,7 @@ public final class ParquetTable implements AutoCloseable {
       List<Column> columns,
       int keyColumn,
       Map<String, String> metadata,
+      FileFormat format,
       Sink sink,
       IntConsumer ids) {
     if (columns.isEmpty()) {
@@ -121,14 +132,17 @@ public final class ParquetTable implements AutoCloseable {
     this.columns = List.copyOf(columns);
     this.keyColumn = keyColumn;
     this.metadata = Map.copyOf(metadata);
+    this.compressor = compressor(format);
+    this.rowGroupBytes = format.rowGroupBytes();
     this.schema = ParquetSchema.of(columns);
+    this.descriptors = schema.getColumns();
     this.file = new SinkFile(sink);
     this.ids = ids;
     this.batch = new Batch(columns.size() + (ids == null ? 0 : 1));
     PageBuffer page = new PageBuffer(WINDOW);
     DeltaBinaryPacked packer = new DeltaBinaryPacked();
     for (int i = 0; i < columns.size(); i++) {
-      PrimitiveType type = schema.getType(i).asPrimitiveType();
+      PrimitiveType type = descriptors.get(i).getPrimitiveType();
       pages.add(pages(columns.get(i), type, page, packer));
     }
     try {
@@ -149,7 +163,21 @@ public final class ParquetTable implements AutoCloseable {
     startRowGroup();
   }
 
+  private static BytesInputCompressor compressor(FileFormat format) {
+    return switch (format.compression()) {
+      case ZSTD -> new ZstdCompressor(format.zstdLevel());
+      case SNAPPY -> new SnappyCompressor();
+      case NONE -> new NoCompressor();
+    };
+  }
+
   private static ColumnPages pages(
+      Column column, PrimitiveType type, PageBuffer page, DeltaBinaryPacked packer) {
+    ColumnPages values = values(column, type, page, packer);
+    return column.type().isArray() ? new ListPages(column, type, page, values) : values;
+  }
+
+  private static ColumnPages values(
       Column column, PrimitiveType type, PageBuffer page, DeltaBinaryPacked packer) {
     return switch (type.getPrimitiveTypeName()) {
       case INT32 -> new IntPages(column, type, page, packer);
@@ -289,9 +317,13 @@ public final class ParquetTable implements AutoCloseable {
   private MillraceException refused(Column column, ColumnPages.RowException failure) {
     return new MillraceException(
         ErrorCode.VALUE_OUT_OF_RANGE,
-        "the value of column \"%s\" (%s) in the row %s %s; exclude the column, or correct the value"
+        "the value of column \"%s\" (%s) in the row %s %s; %s"
             .formatted(
-                column.name(), column.type().declared(), key(failure.row()), failure.getMessage()),
+                column.name(),
+                column.type().declared(),
+                key(failure.row()),
+                failure.getMessage(),
+                failure.remedy()),
         failure);
   }
 
@@ -312,11 +344,11 @@ public final class ParquetTable implements AutoCloseable {
     long buffered = 0;
     for (int i = 0; i < columns.size(); i++) {
       pages.get(i).cut();
-      buffered += store.getPageWriter(schema.getColumns().get(i)).getMemSize();
+      buffered += store.getPageWriter(descriptors.get(i)).getMemSize();
     }
     segmentRows = 0;
     segmentBytes = 0;
-    if (buffered >= ROW_GROUP_BYTES) {
+    if (buffered >= rowGroupBytes) {
       endRowGroup();
       startRowGroup();
     }
@@ -326,7 +358,6 @@ public final class ParquetTable implements AutoCloseable {
     store =
         new ColumnChunkPageWriteStore(
             compressor, schema, HeapByteBufferAllocator.getInstance(), INDEX_VALUE_BYTES, true);
-    List<ColumnDescriptor> descriptors = schema.getColumns();
     for (int i = 0; i < descriptors.size(); i++) {
       pages.get(i).writeTo(store.getPageWriter(descriptors.get(i)));
     }
@@ -364,7 +395,9 @@ public final class ParquetTable implements AutoCloseable {
     }
     long rowsInFooter =
         writer.getFooter().getBlocks().stream().mapToLong(BlockMetaData::getRowCount).sum();
-    return new ParquetSummary(rows, rowsInFooter, file.position());
+    List<ReplacedValues> replaced =
+        pages.stream().flatMap(each -> each.replaced().stream()).toList();
+    return new ParquetSummary(rows, rowsInFooter, file.position(), replaced);
   }
 
   /** Frees memory; before {@link #finish} has returned, the file is left without its end. */

@@ -22,6 +22,18 @@ final class WireFormat {
 
   private static final long DAY_MICROS = 86_400_000_000L;
   private static final long EPOCH_MICROS = EPOCH_DAYS * DAY_MICROS;
+
+  /** Days from 2000-01-01 back to 4714-11-24 BC, Postgres' first. */
+  static final int FIRST_DATE = -2_451_545;
+
+  /** Days from 2000-01-01 to 5874897-12-31, Postgres' last. */
+  static final int LAST_DATE = 2_145_031_948;
+
+  static final long FIRST_TIMESTAMP = FIRST_DATE * DAY_MICROS;
+
+  /** What microseconds since 1970 in 64 bits can hold. */
+  static final long LAST_TIMESTAMP = Long.MAX_VALUE - EPOCH_MICROS;
+
   private static final int SHOWN_BYTES = 64;
 
   private WireFormat() {}
@@ -32,22 +44,34 @@ final class WireFormat {
     }
   }
 
+  static boolean isInfinite(int days) {
+    return days == Integer.MAX_VALUE || days == Integer.MIN_VALUE;
+  }
+
+  static boolean isInfinite(long micros) {
+    return micros == Long.MAX_VALUE || micros == Long.MIN_VALUE;
+  }
+
+  private static ValueException infinite(boolean positive, String type) {
+    return new ValueException(
+        "is %s, which %s can't hold".formatted(positive ? "infinity" : "-infinity", type),
+        "take it as NULL or the end of the range (infinity: null or clamp)");
+  }
+
   /** Returns days since 1970-01-01. */
   static int date(int days) {
-    if (days == Integer.MAX_VALUE || days == Integer.MIN_VALUE) {
-      throw new ValueException(
-          (days > 0 ? "is infinity" : "is -infinity") + ", which DATE can't hold");
+    if (isInfinite(days)) {
+      throw infinite(days > 0, "DATE");
     }
     return days + EPOCH_DAYS;
   }
 
   /** Returns microseconds since 1970-01-01 00:00. */
   static long timestamp(long micros) {
-    if (micros == Long.MAX_VALUE || micros == Long.MIN_VALUE) {
-      throw new ValueException(
-          (micros > 0 ? "is infinity" : "is -infinity") + ", which TIMESTAMP can't hold");
+    if (isInfinite(micros)) {
+      throw infinite(micros > 0, "TIMESTAMP");
     }
-    if (micros > Long.MAX_VALUE - EPOCH_MICROS) {
+    if (micros > LAST_TIMESTAMP) {
       throw new ValueException(
           "is later than 294247-01-10 04:00:54.775807, the last TIMESTAMP in microseconds");
     }
@@ -116,7 +140,7 @@ final class WireFormat {
   }
 
   private static String dateTime(long micros) {
-    if (micros == Long.MAX_VALUE || micros == Long.MIN_VALUE) {
+    if (isInfinite(micros)) {
       return micros > 0 ? "infinity" : "-infinity";
     }
     long seconds = Math.floorDiv(micros, 1_000_000L) + EPOCH_DAYS * 86_400L;

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -24,31 +23,57 @@ public final class Catalogue {
   /** Digits that Parquet's readers agree to hold. */
   private static final int MAX_PRECISION = 38;
 
+  /** Digits of the greatest 64-bit number. */
+  private static final int MONEY_DIGITS = 19;
+
   private static final String RELATION =
       """
       SELECT c.oid, c.relkind, has_schema_privilege(n.oid, 'USAGE') AS usage,
              current_setting('server_encoding') = 'SQL_ASCII' AS ascii
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = ? AND c.relname = ?""";
+      WHERE n.nspname = ? AND c.relname = ?\
+      """;
 
-  /** Domains are followed to what they are made of; the innermost type's modifier counts. */
+  /**
+   * Domains are followed to what they are made of, an array once to its elements; the innermost
+   * type's modifier counts. A true array type is the one that its element type names, which leaves
+   * out {@code int2vector} and the like.
+   */
   private static final String COLUMNS =
       """
-      WITH RECURSIVE base AS (
-        SELECT a.attnum, a.atttypmod AS modifier,
-               t.oid, t.typtype, t.typbasetype, t.typtypmod
-        FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+      WITH RECURSIVE layer AS (
+        SELECT a.attnum, 0 AS depth, a.atttypid AS type, a.atttypmod AS modifier,
+               a.attndims::int4 AS declared, 0 AS dimensions
+        FROM pg_attribute a
         WHERE a.attrelid = ? AND a.attnum > 0 AND NOT a.attisdropped
         UNION ALL
-        SELECT base.attnum, base.typtypmod,
-               t.oid, t.typtype, t.typbasetype, t.typtypmod
-        FROM base JOIN pg_type t ON base.typtype = 'd' AND t.oid = base.typbasetype)
+        SELECT layer.attnum, layer.depth + 1,
+               CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.typelem END,
+               CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE layer.modifier END,
+               CASE t.typtype WHEN 'd' THEN t.typndims ELSE 0 END,
+               CASE t.typtype WHEN 'd' THEN layer.dimensions ELSE greatest(1, layer.declared) END
+        FROM layer
+          JOIN pg_type t ON t.oid = layer.type
+          LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid
+        WHERE t.typtype = 'd' OR (layer.dimensions = 0 AND e.oid IS NOT NULL)),
+      innermost AS (SELECT DISTINCT ON (attnum) * FROM layer ORDER BY attnum, depth DESC)
       SELECT a.attname, a.attnotnull, format_type(a.atttypid, a.atttypmod) AS declared,
-             base.oid::int8 AS type, base.typtype, base.modifier,
+             t.oid::int8 AS type, t.typtype, t.typname, i.modifier, i.dimensions,
+             CASE WHEN t.oid = 'money'::regtype THEN scale(0::money::numeric) END AS money_scale,
+             (SELECT e.extname
+              FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+              WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid
+                AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e') AS extension,
+             EXISTS (SELECT FROM pg_cast
+                     WHERE castsource = t.oid AND casttarget = 'real[]'::regtype) AS reals,
+             col_description(a.attrelid, a.attnum) AS comment,
              has_column_privilege(a.attrelid, a.attnum, 'SELECT') AS readable
-      FROM pg_attribute a JOIN base ON base.attnum = a.attnum AND base.typtype <> 'd'
+      FROM pg_attribute a
+        JOIN innermost i ON i.attnum = a.attnum
+        JOIN pg_type t ON t.oid = i.type
       WHERE a.attrelid = ?
-      ORDER BY a.attnum""";
+      ORDER BY a.attnum\
+      """;
 
   private static final String NAMESAKES =
       """
@@ -56,7 +81,8 @@ public final class Catalogue {
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE lower(c.relname) = lower(?) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
         AND n.nspname NOT LIKE 'pg\\_%'
-      ORDER BY 1, 2 LIMIT 3""";
+      ORDER BY 1, 2 LIMIT 3\
+      """;
 
   private static final String INDEX =
       """
@@ -65,7 +91,8 @@ public final class Catalogue {
           JOIN pg_class c ON c.oid = i.indexrelid
           JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-        WHERE i.indrelid = ? AND a.attname = ? AND i.indisvalid AND i.indpred IS NULL)""";
+        WHERE i.indrelid = ? AND a.attname = ? AND i.indisvalid AND i.indpred IS NULL)\
+      """;
 
   private static final String PRIMARY_KEY =
       """
@@ -190,79 +217,145 @@ public final class Catalogue {
   }
 
   private static Column column(ResultSet row, boolean sqlAscii) throws SQLException {
-    String name = row.getString("attname");
-    boolean nullable = !row.getBoolean("attnotnull");
-    String declared = row.getString("declared");
+    Reading reading = reading(row);
+    int dimensions = row.getInt("dimensions");
+    String readAs = reading.readAs();
+    if (reading.isList()) {
+      // A list of lists has no cast.
+      reading = dimensions == 0 ? reading : Reading.AS_TEXT;
+      readAs = dimensions == 0 ? readAs : "text[]";
+      dimensions = Math.max(1, dimensions);
+    } else if (dimensions > 0 && readAs != null) {
+      readAs += "[]";
+    }
+    Column column =
+        new Column(
+            row.getString("attname"),
+            new ColumnType(
+                reading.wire(),
+                reading.precision(),
+                reading.scale(),
+                dimensions,
+                row.getString("declared")),
+            !row.getBoolean("attnotnull"),
+            readAs,
+            reading.kind(),
+            row.getString("comment"),
+            ColumnRules.DEFAULT);
+    return sqlAscii && uncheckedOnlyAsText(column) ? column.inTextForm() : column;
+  }
+
+  /** Text inside other forms would be checked by the server, see SelectQuery. */
+  private static boolean uncheckedOnlyAsText(Column column) {
+    return switch (column.type().wire()) {
+      case TEXT -> column.type().isArray();
+      case JSONB -> true;
+      case BOOL,
+          INT2,
+          INT4,
+          INT8,
+          FLOAT4,
+          FLOAT8,
+          NUMERIC,
+          BYTEA,
+          UUID,
+          DATE,
+          TIME,
+          TIMESTAMP,
+          TIMESTAMPTZ ->
+          false;
+    };
+  }
+
+  /**
+   * How the values of a type are read.
+   *
+   * @param readAs the SQL type that they are cast to; null for none
+   */
+  private record Reading(Wire wire, int precision, int scale, String readAs, Column.Kind kind) {
+    private static final Reading AS_TEXT = of(Wire.TEXT, "text");
+
+    /** What pgvector sends has no element lengths; the cast to an array has. */
+    private static final Reading REALS = of(Wire.FLOAT4, "real[]");
+
+    private static Reading of(Wire wire) {
+      return new Reading(wire, 0, 0, null, Column.Kind.PLAIN);
+    }
+
+    private static Reading of(Wire wire, String readAs) {
+      return new Reading(wire, 0, 0, readAs, Column.Kind.PLAIN);
+    }
+
+    private static Reading of(Wire wire, Column.Kind kind) {
+      return new Reading(wire, 0, 0, null, kind);
+    }
+
+    private boolean isList() {
+      return this == REALS;
+    }
+  }
+
+  /** Ids of types are those of {@code pg_type.dat}, which no release of Postgres changes. */
+  private static Reading reading(ResultSet row) throws SQLException {
     if ("e".equals(row.getString("typtype"))) {
-      return new Column(
-          name, new ColumnType(Wire.TEXT, 0, 0, declared), nullable, false, Column.Kind.ENUM);
+      return Reading.of(Wire.TEXT, Column.Kind.ENUM);
     }
-    long type = row.getLong("type");
-    // jsonb's own form would be checked by the server, see SelectQuery.
-    Optional<ColumnType> known =
-        sqlAscii && type == TypeId.JSONB
-            ? Optional.empty()
-            : type(type, row.getInt("modifier"), declared);
-    boolean json = type == TypeId.JSON || type == TypeId.JSONB;
-    return new Column(
-        name,
-        known.orElseGet(() -> new ColumnType(Wire.TEXT, 0, 0, declared)),
-        nullable,
-        known.isEmpty(),
-        json ? Column.Kind.JSON : Column.Kind.PLAIN);
+    return switch ((int) row.getLong("type")) {
+      case 16 -> Reading.of(Wire.BOOL);
+      case 17 -> Reading.of(Wire.BYTEA);
+      // name, text, bpchar, varchar; "char" is read as text, since its one byte need not be text
+      case 19, 25, 1042, 1043 -> Reading.of(Wire.TEXT);
+      case 20 -> Reading.of(Wire.INT8);
+      case 21 -> Reading.of(Wire.INT2);
+      case 23 -> Reading.of(Wire.INT4);
+      // oid: 32 bits without a sign
+      case 26 -> Reading.of(Wire.INT8, "int8");
+      case 114 -> Reading.of(Wire.TEXT, Column.Kind.JSON);
+      case 700 -> Reading.of(Wire.FLOAT4);
+      case 701 -> Reading.of(Wire.FLOAT8);
+      // money: 64 bits; the database's lc_monetary says how many of its digits are a fraction
+      case 790 ->
+          new Reading(
+              Wire.NUMERIC, MONEY_DIGITS, row.getInt("money_scale"), "numeric", Column.Kind.PLAIN);
+      case 1082 -> Reading.of(Wire.DATE);
+      case 1083 -> Reading.of(Wire.TIME);
+      case 1114 -> Reading.of(Wire.TIMESTAMP);
+      case 1184 -> Reading.of(Wire.TIMESTAMPTZ);
+      case 1700 -> numeric(row.getInt("modifier"));
+      case 2950 -> Reading.of(Wire.UUID);
+      case 3802 -> Reading.of(Wire.JSONB, Column.Kind.JSON);
+      default -> ofExtension(row);
+    };
   }
 
-  /** Ids that no release of Postgres changes, from {@code pg_type.dat}. */
-  private static final class TypeId {
-    private static final int JSON = 114;
-    private static final int JSONB = 3802;
-  }
-
-  private static Optional<ColumnType> type(long type, int modifier, String declared) {
-    Wire wire =
-        switch ((int) type) {
-          case 16 -> Wire.BOOL;
-          case 17 -> Wire.BYTEA;
-          case 20 -> Wire.INT8;
-          case 21 -> Wire.INT2;
-          case 23 -> Wire.INT4;
-          // name, text, bpchar, varchar; "char" is read as text, since its one byte need not be
-          // text
-          case 19, 25, 1042, 1043, TypeId.JSON -> Wire.TEXT;
-          case 700 -> Wire.FLOAT4;
-          case 701 -> Wire.FLOAT8;
-          case 1082 -> Wire.DATE;
-          case 1083 -> Wire.TIME;
-          case 1114 -> Wire.TIMESTAMP;
-          case 1184 -> Wire.TIMESTAMPTZ;
-          case 1700 -> Wire.NUMERIC;
-          case 2950 -> Wire.UUID;
-          case TypeId.JSONB -> Wire.JSONB;
-          default -> null;
-        };
-    if (wire == Wire.NUMERIC) {
-      return numeric(modifier, declared);
-    }
-    return Optional.ofNullable(wire).map(known -> new ColumnType(known, 0, 0, declared));
+  private static Reading ofExtension(ResultSet row) throws SQLException {
+    String type = row.getString("extension") + "." + row.getString("typname");
+    return switch (type) {
+      // They are sent as WKB.
+      case "postgis.geometry", "postgis.geography" -> Reading.of(Wire.BYTEA);
+      case "vector.vector", "vector.halfvec" ->
+          row.getBoolean("reals") ? Reading.REALS : Reading.AS_TEXT;
+      default -> Reading.AS_TEXT;
+    };
   }
 
   /**
    * Reads numeric's type modifier as {@code numeric.c} packs it: 16 bits of precision, 11 bits of
    * signed scale, plus the header's 4.
    *
-   * @return empty when Parquet's DECIMAL can't hold it: without precision, above 38 digits, or with
-   *     a scale that is negative or above the precision (Postgres 15)
+   * @return with precision 0 when Parquet's DECIMAL can't hold it: without precision, above 38
+   *     digits, or with a scale that is negative or above the precision (Postgres 15)
    */
-  private static Optional<ColumnType> numeric(int modifier, String declared) {
+  private static Reading numeric(int modifier) {
     if (modifier < 4) {
-      return Optional.empty();
+      return Reading.of(Wire.NUMERIC);
     }
     int precision = ((modifier - 4) >> 16) & 0xffff;
     int scale = (((modifier - 4) & 0x7ff) ^ 0x400) - 0x400;
     if (precision > MAX_PRECISION || scale < 0 || scale > precision) {
-      return Optional.empty();
+      return Reading.of(Wire.NUMERIC);
     }
-    return Optional.of(new ColumnType(Wire.NUMERIC, precision, scale, declared));
+    return new Reading(Wire.NUMERIC, precision, scale, null, Column.Kind.PLAIN);
   }
 
   /**

@@ -13,7 +13,8 @@ import java.util.Set;
  * @param name its name
  * @param oid its id in {@code pg_class}
  * @param kind what it is
- * @param columns those that are not dropped, in the table's order; never empty
+ * @param columns those that are not dropped, in the table's order, before any rule is applied;
+ *     never empty
  * @param unreadable names of columns that the user has no SELECT on; never all of them
  * @param sqlAscii whether the database's encoding is SQL_ASCII: its text may be any bytes
  */
@@ -46,6 +47,11 @@ public record Relation(
    */
   public Optional<Column> column(String column) {
     return columns.stream().filter(candidate -> candidate.name().equals(column)).findFirst();
+  }
+
+  /** Returns all columns as they are read and written under some rules. */
+  public List<Column> columns(ColumnRules rules) {
+    return columns.stream().map(column -> column.under(rules)).toList();
   }
 
   /**

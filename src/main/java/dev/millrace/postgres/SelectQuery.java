@@ -49,7 +49,8 @@ public final class SelectQuery {
    *
    * @param expressions SQL, of the relation's rows
    */
-  public static String text(Relation relation, List<Column> columns, List<String> expressions) {
+  public static String withMore(
+      Relation relation, List<Column> columns, List<String> expressions) {
     relation.requireReadable(columns);
     return Stream.concat(columns.stream().map(column -> item(relation, column)), expressions.stream())
         .collect(Collectors.joining(", ", "SELECT ", " FROM " + Identifiers.quote(relation.name())));
@@ -57,11 +58,11 @@ public final class SelectQuery {
 
   private static String item(Relation relation, Column column) {
     String name = Identifiers.quote(column.name());
-    if (relation.sqlAscii() && column.type().wire() == Wire.TEXT) {
+    if (relation.sqlAscii() && column.type().wire() == Wire.TEXT && !column.type().isArray()) {
       // As bytea, which the server hands out unchecked: where it checks text, it tells no row.
       return "CASE WHEN %s IS NOT NULL THEN convert_to(format('%%s', %s), 'SQL_ASCII') END AS %s"
           .formatted(name, name, name);
     }
-    return column.asText() ? name + "::text AS " + name : name;
+    return column.readAs() == null ? name : "%s::%s AS %s".formatted(name, column.readAs(), name);
   }
 }

@@ -21,23 +21,12 @@ final class DemoTable {
         new Column(
             request.updateKey(),
             new ColumnType(ColumnType.Wire.TIMESTAMPTZ, 0, 0, "timestamp with time zone"),
-            false,
-            false,
-            Column.Kind.PLAIN);
+            false);
     List<Column> columns =
         List.of(
+            new Column("id", new ColumnType(ColumnType.Wire.INT8, 0, 0, "bigint"), false),
             new Column(
-                "id",
-                new ColumnType(ColumnType.Wire.INT8, 0, 0, "bigint"),
-                false,
-                false,
-                Column.Kind.PLAIN),
-            new Column(
-                "amount",
-                new ColumnType(ColumnType.Wire.NUMERIC, 12, 2, "numeric(12,2)"),
-                false,
-                false,
-                Column.Kind.PLAIN),
+                "amount", new ColumnType(ColumnType.Wire.NUMERIC, 12, 2, "numeric(12,2)"), false),
             key);
     return new SourceTable(
         request.name(),
@@ -59,7 +48,8 @@ final class DemoTable {
         SELECT i AS id, round(10 + (i * 7) %% 90, 2)::numeric(12,2) AS amount,
                date_trunc('day', now(), 'UTC') + i * interval '%d seconds' AS %s
         FROM generate_series(1::bigint, %d) AS i
-        WHERE date_trunc('day', now(), 'UTC') + i * interval '%d seconds' <= now()"""
+        WHERE date_trunc('day', now(), 'UTC') + i * interval '%d seconds' <= now()\
+        """
             .formatted(
                 pace, Identifiers.quote(request.updateKey()), SECONDS_OF_DAY / pace - 1, pace);
     String list =

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.StagedObject;
+import dev.millrace.parquet.ReplacedValues;
 import java.util.List;
 
 /**
@@ -18,6 +19,7 @@ import java.util.List;
  * @param warnings what a person should know
  * @param longTransaction one that has been open for long; null for none
  * @param attempt the attempt that staged them, from 1
+ * @param replaced values that rules have replaced; few
  */
 public record Extracted(
     StagedObject staged,
@@ -29,9 +31,11 @@ public record Extracted(
     String reading,
     List<String> warnings,
     LongTransaction longTransaction,
-    int attempt) {
+    int attempt,
+    List<ReplacedValues> replaced) {
   public Extracted {
     warnings = List.copyOf(warnings);
+    replaced = replaced == null ? List.of() : List.copyOf(replaced);
   }
 
   /**

@@ -1,6 +1,8 @@
 package dev.millrace.replication;
 
 import dev.millrace.lake.StagedObject;
+import dev.millrace.parquet.ReplacedValues;
+import java.util.List;
 
 /**
  * What is about to be published: from its insertion on, only its upload is ever completed.
@@ -22,6 +24,7 @@ import dev.millrace.lake.StagedObject;
  * @param spike whether the batch is unusually large or small
  * @param warning what a person should know of the way it was read; null for nothing
  * @param longTransaction one that has been open for long; null for none
+ * @param replaced values that rules have replaced; few
  */
 record Intent(
     String runId,
@@ -40,7 +43,8 @@ record Intent(
     long baseline,
     boolean spike,
     String warning,
-    LongTransaction longTransaction) {
+    LongTransaction longTransaction,
+    List<ReplacedValues> replaced) {
 
   TableResult result(String table, String object) {
     return new TableResult(
@@ -56,6 +60,7 @@ record Intent(
         spike,
         nullKeys,
         warning,
-        longTransaction);
+        longTransaction,
+        replaced);
   }
 }

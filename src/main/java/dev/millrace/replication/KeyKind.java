@@ -1,6 +1,6 @@
 package dev.millrace.replication;
 
-import dev.millrace.postgres.ColumnType;
+import dev.millrace.postgres.Column;
 import java.util.Optional;
 
 /** What an update key is made of, which decides how its windows are cut. */
@@ -12,16 +12,12 @@ public enum KeyKind {
   /** An integer or decimal: windows end at the greatest key there is. */
   NUMBER;
 
-  /**
-   * Returns the kind of a column's type, or nothing where no window can be cut.
-   *
-   * @param asText whether the type is only known by its text form
-   */
-  public static Optional<KeyKind> of(ColumnType type, boolean asText) {
-    if (asText) {
+  /** Returns the kind of a key, or nothing where no window can be cut. */
+  public static Optional<KeyKind> of(Column key) {
+    if (key.readAs() != null || key.type().isArray()) {
       return Optional.empty();
     }
-    return switch (type.wire()) {
+    return switch (key.type().wire()) {
       case TIMESTAMPTZ -> Optional.of(TIMESTAMPTZ);
       case TIMESTAMP -> Optional.of(TIMESTAMP);
       case INT2, INT4, INT8, NUMERIC -> Optional.of(NUMBER);

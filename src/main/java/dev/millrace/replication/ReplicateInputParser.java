@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.millrace.control.Pipeline;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.TableName;
 import dev.millrace.run.InputFields;
 import java.time.DateTimeException;
@@ -11,6 +12,7 @@ import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -35,9 +37,13 @@ public final class ReplicateInputParser {
           "long_transaction",
           "parallel",
           "key_time_zone",
-          "null_keys");
+          "null_keys",
+          "numeric",
+          "nan",
+          "infinity",
+          "arrays");
   private static final List<String> TABLE_FIELDS =
-      List.of("table", "update_key", "columns", "exclude");
+      List.of("table", "update_key", "columns", "exclude", "types");
   private static final List<String> NEEDED_OUTSIDE_DEMO = List.of("pipeline", "source", "lake");
 
   private static final List<String> DEFAULT_TABLES = List.of("public.customers", "public.payments");
@@ -54,9 +60,11 @@ public final class ReplicateInputParser {
   private static final String EXAMPLE = "{\"demo_mode\": true}, see workflows/";
 
   private final InputFields fields;
+  private final ColumnRules rules;
 
   private ReplicateInputParser(InputFields fields) {
     this.fields = fields;
+    this.rules = TypeRulesParser.parse(fields, "").orElse(ColumnRules.DEFAULT);
   }
 
   /**
@@ -154,7 +162,7 @@ public final class ReplicateInputParser {
     JsonNode node = fields.get("tables");
     if (node == null) {
       for (String name : DEFAULT_TABLES) {
-        tables.add(new TableRequest(TableName.parse(name), updateKey, List.of(), List.of()));
+        tables.add(plain(TableName.parse(name), updateKey));
       }
       return tables;
     }
@@ -176,9 +184,13 @@ public final class ReplicateInputParser {
     return tables;
   }
 
-  private static TableRequest table(JsonNode item, String where, String updateKey) {
+  private TableRequest plain(TableName name, String updateKey) {
+    return new TableRequest(name, updateKey, List.of(), List.of(), rules, Map.of());
+  }
+
+  private TableRequest table(JsonNode item, String where, String updateKey) {
     if (item.isTextual()) {
-      return new TableRequest(tableName(item.textValue()), updateKey, List.of(), List.of());
+      return plain(tableName(item.textValue()), updateKey);
     }
     if (!(item instanceof ObjectNode object)) {
       throw InputFields.wrongType(where, "a schema.table or an object with the field table", item);
@@ -193,7 +205,9 @@ public final class ReplicateInputParser {
         tableName(name),
         table.text("update_key", updateKey),
         names(object, "columns", where),
-        names(object, "exclude", where));
+        names(object, "exclude", where),
+        rules,
+        TypeRulesParser.byColumn(object.get("types"), where + ".types"));
   }
 
   private static TableName tableName(String text) {

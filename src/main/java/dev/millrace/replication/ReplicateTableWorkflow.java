@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.parquet.ReplacedValues;
 import dev.millrace.run.Alert;
 import dev.millrace.run.Arguments;
 import dev.millrace.run.Failures;
@@ -175,6 +176,14 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
         shown(result.low()),
         shown(result.high()),
         result.baseline() == 0 ? "" : ", previous batch " + result.baseline());
+    for (ReplacedValues replaced : result.replaced()) {
+      log.warn(
+          "{}: {} values of column {} were replaced by the rule {}",
+          table,
+          replaced.values(),
+          replaced.column(),
+          replaced.rule());
+    }
     if (result.longTransaction() != null) {
       tell(result.longTransaction());
     }

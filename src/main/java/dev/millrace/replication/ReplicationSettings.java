@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.failure.Points;
 import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
+import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.run.Admission;
 import dev.millrace.run.Configured;
@@ -18,6 +19,7 @@ import java.util.Optional;
  *     which must stay free while rows are read
  * @param sources Postgres connections by name
  * @param lakes lakes by name
+ * @param formats how files for a lake are written, by its name; the default format for others
  * @param demoLake where demo mode writes
  * @param slack where alerts go
  * @param allowDemo whether demo mode may run
@@ -29,6 +31,7 @@ public record ReplicationSettings(
     Postgres demoSource,
     Map<String, Postgres> sources,
     Map<String, Lake> lakes,
+    Map<String, FileFormat> formats,
     Lake demoLake,
     Optional<Slack> slack,
     boolean allowDemo,
@@ -37,6 +40,7 @@ public record ReplicationSettings(
   public ReplicationSettings {
     sources = Map.copyOf(sources);
     lakes = Map.copyOf(lakes);
+    formats = Map.copyOf(formats);
   }
 
   /** Makes the schemas of the state where they are missing. */
@@ -48,6 +52,10 @@ public record ReplicationSettings(
     return task.demo()
         ? demoSource
         : Configured.named(sources, task.source(), "source", "postgres");
+  }
+
+  FileFormat format(TableTask task) {
+    return task.demo() ? FileFormat.DEFAULT : formats.getOrDefault(task.lake(), FileFormat.DEFAULT);
   }
 
   Lake lake(TableTask task) {

@@ -288,7 +288,7 @@ final class ReplicationState {
             """
             SELECT run_id, position, lake, object_key, upload_id, attempt, bytes, rows, low, high,
                    previous, reading, initial_load, goes_on_to, run_rows, null_keys, baseline,
-                   spike, warning, long_transaction
+                   spike, warning, long_transaction, replaced
             FROM millrace.intent
             WHERE pipeline = ? AND schema_name = ? AND table_name = ?
             """)) {
@@ -316,7 +316,8 @@ final class ReplicationState {
                 row.getLong(17),
                 row.getBoolean(18),
                 row.getString(19),
-                LongTransaction.read(row.getString(20))));
+                LongTransaction.read(row.getString(20)),
+                ReplacedCounts.read(row.getString(21))));
       }
     }
   }
@@ -336,8 +337,8 @@ final class ReplicationState {
             INSERT INTO millrace.intent AS known
               (pipeline, schema_name, table_name, run_id, position, lake, object_key, upload_id,
                attempt, bytes, rows, low, high, previous, reading, initial_load, goes_on_to,
-               run_rows, null_keys, baseline, spike, warning, long_transaction)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               run_rows, null_keys, baseline, spike, warning, long_transaction, replaced)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb)
             ON CONFLICT (pipeline, schema_name, table_name) DO UPDATE SET attempt = known.attempt
             RETURNING attempt
             """)) {
@@ -362,6 +363,7 @@ final class ReplicationState {
       statement.setBoolean(21, intent.spike());
       statement.setString(22, intent.warning());
       statement.setString(23, LongTransaction.write(intent.longTransaction()));
+      statement.setString(24, ReplacedCounts.write(intent.replaced()));
       try (ResultSet row = statement.executeQuery()) {
         row.next();
         String attempt = row.getString(1);
@@ -613,8 +615,9 @@ final class ReplicationState {
             """
             INSERT INTO millrace.table_result AS known
               (pipeline, schema_name, table_name, run_id, position, status, low, high, rows, bytes,
-               object, objects, initial_load, baseline, spike, null_keys, warning, long_transaction)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               object, objects, initial_load, baseline, spike, null_keys, warning, long_transaction,
+               replaced)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb)
             ON CONFLICT (run_id, schema_name, table_name) DO UPDATE
             SET status = CASE WHEN known.status = 'failed' THEN 'failed' ELSE EXCLUDED.status END,
                 high = EXCLUDED.high,
@@ -625,6 +628,7 @@ final class ReplicationState {
                 spike = EXCLUDED.spike,
                 warning = coalesce(EXCLUDED.warning, known.warning),
                 long_transaction = coalesce(EXCLUDED.long_transaction, known.long_transaction),
+                replaced = known.replaced || EXCLUDED.replaced,
                 finished_at = now()
             """)) {
       bind(statement, key);
@@ -643,6 +647,7 @@ final class ReplicationState {
       statement.setLong(16, result.nullKeys());
       statement.setString(17, result.warning());
       statement.setString(18, LongTransaction.write(result.longTransaction()));
+      statement.setString(19, ReplacedCounts.write(result.replaced()));
       statement.executeUpdate();
     }
   }

@@ -52,7 +52,8 @@ final class RunReport {
         connection.prepareStatement(
             """
             SELECT schema_name, table_name, low, high, rows, bytes, object, objects, initial_load,
-                   baseline, spike, null_keys, warning, long_transaction, status, code, message
+                   baseline, spike, null_keys, warning, long_transaction, replaced, status, code,
+                   message
             FROM millrace.table_result WHERE run_id = ?
             ORDER BY status = 'ok', position
             """)) {
@@ -137,7 +138,8 @@ final class RunReport {
         row.getBoolean("spike"),
         row.getLong("null_keys"),
         row.getString("warning"),
-        LongTransaction.read(row.getString("long_transaction")));
+        LongTransaction.read(row.getString("long_transaction")),
+        ReplacedCounts.few(ReplacedCounts.read(row.getString("replaced"))));
   }
 
   private static TableFailure tableFailure(ResultSet row) throws SQLException {

@@ -19,8 +19,8 @@ import java.util.Optional;
  * The rows that a task reads, as the catalogue shows them now.
  *
  * @param name the table
- * @param columns what is copied, in the table's order
- * @param key the update key; it need not be among the columns
+ * @param columns what is copied, in the table's order, as the rules decide it
+ * @param key the update key as the catalogue has it; it need not be among the columns
  * @param keyKind how its windows are cut
  * @param keyIndexed whether an index serves the key
  * @param systemIdentifier of the cluster
@@ -62,14 +62,15 @@ record SourceTable(
 
   /** Returns where the key is among the columns; -1 when it is not. */
   int keyPosition() {
-    return columns.indexOf(key);
+    return columns.stream().map(Column::name).toList().indexOf(key.name());
   }
 
   /**
    * Finds the table.
    *
    * @throws MillraceException with {@code TABLE_MISSING}, {@code NO_PRIVILEGE}, {@code
-   *     COLUMN_MISSING}, {@code KEY_MISSING} or {@code KEY_TYPE_UNSUPPORTED}
+   *     COLUMN_MISSING}, {@code KEY_MISSING}, {@code KEY_TYPE_UNSUPPORTED}, {@code
+   *     TYPE_UNSUPPORTED} or {@code BAD_INPUT}
    */
   static SourceTable find(Connection connection, TableRequest request) throws SQLException {
     Catalogue catalogue = new Catalogue();
@@ -107,9 +108,7 @@ record SourceTable(
   }
 
   private static KeyKind keyKind(TableRequest request, Column key) {
-    // A numeric that is too wide for Parquet is still a number.
-    boolean wideNumeric = key.asText() && key.type().declared().startsWith("numeric");
-    return (wideNumeric ? Optional.of(KeyKind.NUMBER) : KeyKind.of(key.type(), key.asText()))
+    return KeyKind.of(key)
         .orElseThrow(
             () ->
                 new MillraceException(
@@ -138,7 +137,7 @@ record SourceTable(
           "%s: columns and exclude leave no column to copy".formatted(relation.name()));
     }
     relation.requireReadable(columns);
-    return columns;
+    return TypeChoice.decide(request, columns);
   }
 
   private static void refuseMissing(Relation relation, List<String> wanted) {

@@ -2,6 +2,9 @@ package dev.millrace.replication;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.millrace.parquet.ReplacedValues;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * What a run did to a table.
@@ -19,6 +22,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
  * @param nullKeys rows without a key that were left out
  * @param warning what a person should know of the way it was read; null for nothing
  * @param longTransaction one that has been open for long; null for none
+ * @param replaced values that rules have replaced; few, and not shown where there are none
  */
 public record TableResult(
     @JsonProperty("table") String table,
@@ -34,10 +38,17 @@ public record TableResult(
     @JsonProperty("null_keys") long nullKeys,
     @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("warning") String warning,
     @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("long_transaction")
-        LongTransaction longTransaction) {
+        LongTransaction longTransaction,
+    @JsonInclude(JsonInclude.Include.NON_EMPTY) @JsonProperty("replaced")
+        List<ReplacedValues> replaced) {
+  public TableResult {
+    replaced = replaced == null ? List.of() : List.copyOf(replaced);
+  }
 
   /** Returns the result of this window and the one that followed it in the run. */
   TableResult then(TableResult next) {
+    List<ReplacedValues> both = new ArrayList<>(replaced);
+    both.addAll(next.replaced);
     return new TableResult(
         table,
         low,
@@ -51,6 +62,7 @@ public record TableResult(
         next.spike,
         nullKeys,
         next.warning == null ? warning : next.warning,
-        next.longTransaction == null ? longTransaction : next.longTransaction);
+        next.longTransaction == null ? longTransaction : next.longTransaction,
+        ReplacedCounts.few(ReplacedCounts.sum(both)));
   }
 }

@@ -107,9 +107,8 @@ public final class TableSteps implements TableActivities {
     }
     String keys = table.rows().select(List.of(table.key()), null, false);
     String column = Identifiers.quote(table.key().name());
-    String number = table.key().asText() ? column + "::numeric" : column;
     try (ResultSet row =
-        statement.executeQuery("SELECT max(%s)::text FROM (%s) AS keys".formatted(number, keys))) {
+        statement.executeQuery("SELECT max(%s)::text FROM (%s) AS keys".formatted(column, keys))) {
       row.next();
       return row.getString(1);
     }
@@ -313,7 +312,8 @@ public final class TableSteps implements TableActivities {
         plan.reading() == null ? null : staging.attempt(),
         plan.warnings(),
         plan.longTransaction(),
-        attempt());
+        attempt(),
+        ReplacedCounts.few(copied.file().replaced()));
   }
 
   /**
@@ -324,7 +324,7 @@ public final class TableSteps implements TableActivities {
    * @param file what was written
    */
   private record Copied(StagedObject staged, long rows, ParquetSummary file) {
-    private static final Copied NOTHING = new Copied(null, 0, new ParquetSummary(0, 0, 0));
+    private static final Copied NOTHING = new Copied(null, 0, new ParquetSummary(0, 0, 0, List.of()));
   }
 
   private Copied copy(
@@ -341,7 +341,8 @@ public final class TableSteps implements TableActivities {
         new ParquetTable(
             table.columns(),
             table.keyPosition(),
-            metadata(task, plan.window(), staging),
+            metadata(task, plan.window(), staging, table),
+            settings.format(task),
             sink,
             plan.withIds() ? plan.reading().seen()::add : null)) {
       sink.file = file;
@@ -468,6 +469,7 @@ public final class TableSteps implements TableActivities {
         copied.staged().bytes(),
         staging.checksum(),
         columns(table.columns()),
+        copied.file().replaced(),
         Manifest.version());
   }
 
@@ -482,14 +484,16 @@ public final class TableSteps implements TableActivities {
     return copied;
   }
 
-  private static Map<String, String> metadata(TableTask task, Window window, Staging staging) {
+  private static Map<String, String> metadata(
+      TableTask task, Window window, Staging staging, SourceTable table) {
     return Map.of(
         "millrace.pipeline", task.pipeline(),
         "millrace.run_id", task.runId(),
         "millrace.table", task.table().name().toString(),
         "millrace.update_key", task.table().updateKey(),
         "millrace.window", window.toString(),
-        "millrace.attempt", staging.attempt());
+        "millrace.attempt", staging.attempt(),
+        "millrace.columns", ColumnMetadata.of(table.columns()));
   }
 
   @Override
@@ -550,7 +554,8 @@ public final class TableSteps implements TableActivities {
         prepared.baseline(),
         spike,
         warning(extracted),
-        extracted.longTransaction());
+        extracted.longTransaction(),
+        extracted.replaced());
   }
 
   private static String warning(Extracted extracted) {
@@ -578,7 +583,8 @@ public final class TableSteps implements TableActivities {
             false,
             prepared.nullKeys(),
             warning(extracted),
-            null);
+            null,
+            List.of());
     settings
         .state()
         .transact(

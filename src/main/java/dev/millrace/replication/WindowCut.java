@@ -44,7 +44,7 @@ final class WindowCut {
     String column = Identifiers.quote(table.key().name());
     String sql =
         "SELECT %s FROM (%s) AS keys ORDER BY 1 OFFSET %d LIMIT 1"
-            .formatted(table.key().asText() ? column + "::numeric" : column, keys, rows - 1);
+            .formatted(column, keys, rows - 1);
     try (Statement statement = connection.createStatement();
         ResultSet row = statement.executeQuery(sql)) {
       if (!row.next()) {

@@ -104,6 +104,8 @@ CREATE TABLE IF NOT EXISTS millrace.intent (
     warning TEXT,
     long_transaction TEXT,
     position INTEGER NOT NULL,
+    -- How many values of which columns rules have replaced.
+    replaced JSONB NOT NULL DEFAULT '[]',
     inserted_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     PRIMARY KEY (pipeline, schema_name, table_name)
 );
@@ -128,6 +130,7 @@ CREATE TABLE IF NOT EXISTS millrace.table_result (
     null_keys BIGINT NOT NULL DEFAULT 0,
     warning TEXT,
     long_transaction TEXT,
+    replaced JSONB NOT NULL DEFAULT '[]',
     code TEXT,
     message TEXT,
     finished_at TIMESTAMPTZ NOT NULL DEFAULT now(),

@@ -13,6 +13,7 @@ import dev.millrace.lake.Credentials;
 import dev.millrace.lake.Encryption;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.S3LakeSettings;
+import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.SslMode;
 import java.net.URI;
@@ -110,6 +111,7 @@ class AdaptersTest {
                 new BucketLake(
                     "abc",
                     "p/",
+                    FileFormat.DEFAULT,
                     "r",
                     Optional.of(endpoint),
                     true,
@@ -139,6 +141,7 @@ class AdaptersTest {
                 new BucketLake(
                     "abc",
                     "",
+                    FileFormat.DEFAULT,
                     "r",
                     Optional.empty(),
                     false,
@@ -162,7 +165,7 @@ class AdaptersTest {
 
   @Test
   void aFolderIsTakenAsItIs() {
-    assertThat(Adapters.folder("local", new FolderLake(Path.of("/data"), "p/")))
+    assertThat(Adapters.folder("local", new FolderLake(Path.of("/data"), "p/", FileFormat.DEFAULT)))
         .isEqualTo(new FolderLakeSettings("local", Path.of("/data"), "p/"));
   }
 }

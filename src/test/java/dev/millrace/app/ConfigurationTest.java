@@ -18,6 +18,8 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
 import dev.millrace.lake.Checksums;
 import dev.millrace.lake.Encryption;
+import dev.millrace.parquet.FileFormat;
+import dev.millrace.parquet.FileFormat.Compression;
 import dev.millrace.postgres.SslMode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -110,6 +112,7 @@ class ConfigurationTest {
                 new BucketLake(
                     "my-data-lake",
                     "raw/postgres/",
+                    FileFormat.DEFAULT,
                     "eu-west-1",
                     Optional.empty(),
                     false,
@@ -118,7 +121,7 @@ class ConfigurationTest {
                     Checksums.DEFAULT,
                     Optional.empty()),
                 "local",
-                new FolderLake(Path.of("/data"), "raw/postgres/")));
+                new FolderLake(Path.of("/data"), "raw/postgres/", FileFormat.DEFAULT)));
   }
 
   @Test
@@ -223,7 +226,10 @@ class ConfigurationTest {
                 access_key_id: ${env:KEY_ID}
                 secret_access_key: ${env:KEY}
                 session_token: ${env:SESSION}
-              local: {folder: data/lake, prefix: raw/}
+                compression: zstd
+                zstd_level: 9
+                row_group_mebibytes: 64
+              local: {folder: data/lake, prefix: raw/, compression: snappy}
             clickhouse:
               dims:
                 host: ch.example
@@ -282,6 +288,7 @@ class ConfigurationTest {
                 new BucketLake(
                     "my-data-lake",
                     "",
+                    new FileFormat(Compression.ZSTD, 9, 64L << 20),
                     "eu-central-1",
                     Optional.of(URI.create("http://127.0.0.1:9000")),
                     true,
@@ -294,7 +301,10 @@ class ConfigurationTest {
                             new Secret("wJalrXUtnFEMI"),
                             Optional.of(new Secret("session-of-today"))))),
                 "local",
-                new FolderLake(folder.resolve("data/lake"), "raw/")));
+                new FolderLake(
+                    folder.resolve("data/lake"),
+                    "raw/",
+                    new FileFormat(Compression.SNAPPY, 1, 16L << 20))));
     assertThat(configuration.clickHouse())
         .isEqualTo(
             Map.of(
@@ -581,7 +591,8 @@ class ConfigurationTest {
   void stateMustNameAConnection() {
     assertThat(refusal(CONNECTION.replace("state: appdb", "state: elsewhere")))
         .contains(
-            ":3: state must be the name of a connection in postgres, not elsewhere; there is appdb");
+            ":3: state must be the name of a connection in postgres, not elsewhere; there is"
+                + " appdb");
   }
 
   @Test
@@ -714,14 +725,14 @@ class ConfigurationTest {
 
   private static String connection(String line) {
     return """
-        state: appdb
-        postgres:
-          appdb:
-            host: db.example
-            database: app
-            %s
-            user: millrace
-        """
+    state: appdb
+    postgres:
+      appdb:
+        host: db.example
+        database: app
+        %s
+        user: millrace
+    """
         .formatted(line);
   }
 

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /** Writes the binary COPY format, as Postgres' documentation describes it. */
 final class CopyStream {
@@ -59,6 +60,35 @@ final class CopyStream {
 
   static byte[] text(String value) {
     return value == null ? null : value.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * An array with lower bounds of 1.
+   *
+   * @param elements in row-major order; a null is NULL
+   * @param sizes of its dimensions; none for {@code {}}
+   */
+  static byte[] array(List<byte[]> elements, int... sizes) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    DataOutputStream wire = new DataOutputStream(bytes);
+    try {
+      wire.writeInt(sizes.length);
+      wire.writeInt(elements.stream().anyMatch(Objects::isNull) ? 1 : 0);
+      wire.writeInt(0);
+      for (int size : sizes) {
+        wire.writeInt(size);
+        wire.writeInt(1);
+      }
+      for (byte[] element : elements) {
+        wire.writeInt(element == null ? -1 : element.length);
+        if (element != null) {
+          wire.write(element);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return bytes.toByteArray();
   }
 
   /** The base-10000 digits of a number, without zeros at either end. */

@@ -27,9 +27,8 @@ import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesReader;
 class EncodingTest {
   private static final List<Column> COLUMNS =
       List.of(
-          new Column(
-              "id", new ColumnType(Wire.INT4, 0, 0, "integer"), true, false, Column.Kind.PLAIN),
-          new Column("v", new ColumnType(Wire.TEXT, 0, 0, "text"), true, false, Column.Kind.PLAIN));
+          new Column("id", new ColumnType(Wire.INT4, 0, 0, "integer"), true),
+          new Column("v", new ColumnType(Wire.TEXT, 0, 0, "text"), true));
 
   @Property(tries = 200)
   void deltasOfLongsAreWhatParquetJavaReads(@ForAll @Size(min = 1, max = 700) long[] values)

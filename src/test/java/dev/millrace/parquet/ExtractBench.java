@@ -1,6 +1,8 @@
 package dev.millrace.parquet;
 
 import dev.millrace.postgres.Catalogue;
+import dev.millrace.postgres.Column;
+import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.Relation;
@@ -14,6 +16,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 
 /** Copies one table to a file or to nowhere and prints what it cost; not a test. */
@@ -82,9 +85,9 @@ public final class ExtractBench {
     return postgres.read(
         connection -> {
           Relation relation = new Catalogue().relation(connection, TableName.parse(name));
-          try (ParquetTable table = new ParquetTable(relation.columns(), 0, Map.of(), sink)) {
-            postgres.copy(
-                connection, SelectQuery.text(relation, relation.columns(), null), table::accept);
+          List<Column> columns = relation.columns(ColumnRules.DEFAULT);
+          try (ParquetTable table = new ParquetTable(columns, 0, Map.of(), sink)) {
+            postgres.copy(connection, SelectQuery.text(relation, columns, null), table::accept);
             return table.finish();
           }
         });

@@ -21,8 +21,7 @@ class ParquetTableTest {
       List.of(column("id", Wire.INT4), column("v", Wire.TEXT));
 
   private static Column column(String name, Wire wire) {
-    return new Column(
-        name, new ColumnType(wire, 0, 0, wire.name()), true, false, Column.Kind.PLAIN);
+    return new Column(name, new ColumnType(wire, 0, 0, wire.name()), true);
   }
 
   private static ParquetSummary encode(byte[] stream, int keyColumn, MemoryFile file) {

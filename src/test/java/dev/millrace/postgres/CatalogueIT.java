@@ -60,7 +60,8 @@ class CatalogueIT {
         CREATE TABLE kinds (
           a int2 NOT NULL, b int4, c int8, d float4, e float8, f numeric(32,16), g text,
           h varchar(3), i char(4), j name, k bool, l bytea, m uuid, n json, o jsonb, p date,
-          q time(3), r timestamp, s timestamptz, t mood, u net_price, v moods)""");
+          q time(3), r timestamp, s timestamptz, t mood, u net_price, v moods)\
+        """);
     assertThat(relation(postgres, "public.kinds").columns())
         .extracting(c -> c.name() + " " + c.type().wire() + " " + c.kind() + " " + c.asText())
         .containsExactly(
@@ -101,16 +102,102 @@ class CatalogueIT {
     execute(
         """
         CREATE TYPE pair AS (x int4, y int4);
-        CREATE DOMAIN tag_list AS text[];
         CREATE TABLE texts (
-          a int4[], b interval, c inet, d int4range, e pair, f timetz, g money, h xml, i bit(3),
-          j numeric, k numeric(39,0), l numeric(3,-2), m numeric(2,4), n "char", o tag_list, p oid)""");
+          b interval, c inet, d int4range, e pair, f timetz, h xml, i bit(3), n "char",
+          o int2vector, p oidvector, q regclass, r xid8, s point, t int8multirange, u tsvector)\
+        """);
     assertThat(relation(postgres, "public.texts").columns())
         .allSatisfy(
             column -> {
               assertThat(column.asText()).as(column.name()).isTrue();
               assertThat(column.type().wire()).as(column.name()).isEqualTo(Wire.TEXT);
+              assertThat(column.type().isArray()).as(column.name()).isFalse();
             });
+  }
+
+  @Test
+  void arraysAreOfTheirElementsWithTheDimensionsThatAreDeclared() {
+    execute(
+        """
+        CREATE TYPE colour AS ENUM ('red');
+        CREATE DOMAIN net AS numeric(12,2);
+        CREATE DOMAIN grid AS int4[][];
+        CREATE TABLE lists (
+          a int4[], b int4[][], c numeric(30,2)[], d net[], e grid, f grid[], g interval[],
+          h colour[], i jsonb[], j varchar(3)[], k numeric[], l oid[], m money[]);
+        CREATE VIEW lists_of_a_view AS SELECT a || 1 AS a FROM lists\
+        """);
+    assertThat(relation(postgres, "public.lists").columns())
+        .extracting(
+            c ->
+                "%s %s(%d,%d) %d %s %s"
+                    .formatted(
+                        c.name(),
+                        c.type().wire(),
+                        c.type().precision(),
+                        c.type().scale(),
+                        c.type().dimensions(),
+                        c.kind(),
+                        c.readAs()))
+        .containsExactly(
+            "a INT4(0,0) 1 PLAIN null",
+            "b INT4(0,0) 2 PLAIN null",
+            "c NUMERIC(30,2) 1 PLAIN null",
+            "d NUMERIC(12,2) 1 PLAIN null",
+            "e INT4(0,0) 2 PLAIN null",
+            "f TEXT(0,0) 1 PLAIN text[]",
+            "g TEXT(0,0) 1 PLAIN text[]",
+            "h TEXT(0,0) 1 ENUM null",
+            "i JSONB(0,0) 1 JSON null",
+            "j TEXT(0,0) 1 PLAIN null",
+            "k NUMERIC(0,0) 1 PLAIN null",
+            "l INT8(0,0) 1 PLAIN int8[]",
+            "m NUMERIC(19,2) 1 PLAIN numeric[]");
+    assertThat(relation(postgres, "public.lists_of_a_view").columns().get(0).type().dimensions())
+        .isEqualTo(1);
+  }
+
+  @Test
+  void rulesDecideWhatANumericIsThatDecimalCanNotHold() {
+    execute(
+        "CREATE TABLE open (a numeric, b numeric(39,0), c numeric(3,-2), d numeric(2,4), e"
+            + " numeric[], f numeric(4,2))");
+    Relation open = relation(postgres, "public.open");
+    assertThat(open.columns(ColumnRules.DEFAULT))
+        .extracting(c -> c.type().wire() + " " + c.readAs())
+        .containsExactly(
+            "TEXT text", "TEXT text", "TEXT text", "TEXT text", "TEXT text[]", "NUMERIC null");
+    ColumnRules.Numeric decimal = new ColumnRules.Numeric(ColumnRules.NumericForm.DECIMAL, 20, 3);
+    ColumnRules rules = new ColumnRules(decimal, null, null, null).orElse(ColumnRules.DEFAULT);
+    assertThat(open.columns(rules))
+        .extracting(c -> c.type().precision() + " " + c.type().scale() + " " + c.readAs())
+        .containsExactly(
+            "20 3 null", "20 3 null", "20 3 null", "20 3 null", "20 3 null", "4 2 null");
+    ColumnRules fail =
+        new ColumnRules(
+                new ColumnRules.Numeric(ColumnRules.NumericForm.FAIL, 0, 0), null, null, null)
+            .orElse(ColumnRules.DEFAULT);
+    assertThatThrownBy(() -> open.columns(fail))
+        .isInstanceOfSatisfying(
+            MillraceException.class,
+            e -> assertThat(e.code()).isEqualTo(ErrorCode.TYPE_UNSUPPORTED))
+        .hasMessageContaining("column \"a\" is numeric");
+  }
+
+  @Test
+  void commentsOfColumnsAreRead() {
+    execute(
+        "CREATE TABLE commented (a int4, b int4); COMMENT ON COLUMN commented.b IS 'in metres'");
+    assertThat(relation(postgres, "public.commented").columns())
+        .extracting(Column::comment)
+        .containsExactly(null, "in metres");
+  }
+
+  @Test
+  void aTableWithoutColumnsIsRefused() {
+    execute("CREATE TABLE bare ()");
+    assertFails(postgres, "public.bare", ErrorCode.TABLE_MISSING)
+        .hasMessage("public.bare has no columns, so there is nothing to read");
   }
 
   @Test
@@ -119,7 +206,8 @@ class CatalogueIT {
         """
         CREATE TABLE grown (
           id int8 GENERATED ALWAYS AS IDENTITY, gone text, twice int8 GENERATED ALWAYS AS (7 * 2) STORED);
-        ALTER TABLE grown DROP COLUMN gone""");
+        ALTER TABLE grown DROP COLUMN gone\
+        """);
     assertThat(relation(postgres, "public.grown").columns())
         .extracting(Column::name)
         .containsExactly("id", "twice");
@@ -143,7 +231,8 @@ class CatalogueIT {
         CREATE VIEW shown AS SELECT id FROM plain;
         CREATE MATERIALIZED VIEW kept AS SELECT id FROM plain;
         CREATE SEQUENCE counter;
-        CREATE TYPE composed AS (x int4)""");
+        CREATE TYPE composed AS (x int4)\
+        """);
     assertThat(relation(postgres, "public.plain").kind()).isEqualTo(Relation.Kind.TABLE);
     assertThat(relation(postgres, "public.parted").kind())
         .isEqualTo(Relation.Kind.PARTITIONED_TABLE);
@@ -174,7 +263,8 @@ class CatalogueIT {
         CREATE SCHEMA closed; CREATE TABLE closed.t (id int4);
         CREATE TABLE secret (id int4);
         CREATE TABLE half (id int4, salary int4, name text);
-        GRANT SELECT (id, name) ON half TO catalogue_reader""");
+        GRANT SELECT (id, name) ON half TO catalogue_reader\
+        """);
     assertFails(reader, "closed.t", ErrorCode.NO_PRIVILEGE).hasMessageContaining("\"closed\"");
     assertFails(reader, "public.secret", ErrorCode.NO_PRIVILEGE)
         .hasMessageContaining("public.secret");
@@ -198,7 +288,8 @@ class CatalogueIT {
         CREATE TABLE policed (id int4); INSERT INTO policed VALUES (1), (2);
         ALTER TABLE policed ENABLE ROW LEVEL SECURITY;
         CREATE POLICY few ON policed USING (id = 1);
-        GRANT SELECT ON policed TO catalogue_reader""");
+        GRANT SELECT ON policed TO catalogue_reader\
+        """);
     Relation policed = relation(reader, "public.policed");
     String select = SelectQuery.text(policed, policed.columns(), null);
     assertThatThrownBy(() -> reader.read(c -> reader.copy(c, select, (data, offset, length) -> {})))
@@ -215,7 +306,8 @@ class CatalogueIT {
         CREATE TABLE indexed (a int4, b int4, c int4, d int4);
         CREATE INDEX ON indexed (a, b);
         CREATE INDEX ON indexed (c) WHERE d > 0;
-        CREATE INDEX ON indexed USING hash (d)""");
+        CREATE INDEX ON indexed USING hash (d)\
+        """);
     Relation indexed = relation(postgres, "public.indexed");
     assertThat(List.of("a", "b", "c", "d"))
         .filteredOn(

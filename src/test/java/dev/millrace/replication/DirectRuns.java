@@ -5,6 +5,7 @@ import dev.millrace.failure.Points;
 import dev.millrace.lake.FolderLake;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
+import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableName;
 import dev.millrace.run.Admission;
@@ -69,6 +70,7 @@ final class DirectRuns implements AutoCloseable {
             state,
             Map.of("source", source),
             Map.of("lake", lake),
+            Map.of("lake", FileFormat.DEFAULT),
             lake,
             Optional.empty(),
             true,

@@ -87,6 +87,7 @@ final class LeaseWorker implements AutoCloseable {
             state,
             Map.of(),
             Map.of(),
+            Map.of(),
             demoLake,
             Optional.empty(),
             true,

@@ -12,6 +12,7 @@ import dev.millrace.run.FailedStep;
 import dev.millrace.run.FailureWords;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -24,7 +25,8 @@ class TableEventTest {
 
   private static CopiedTable copied(String low, long rows, Integer extracts, Long millis) {
     return new CopiedTable(
-        new TableResult("public.t", low, "9", rows, 0, null, 0, low == null, 0, false, 0, null, null),
+        new TableResult(
+            "public.t", low, "9", rows, 0, null, 0, low == null, 0, false, 0, null, null, List.of()),
         extracts,
         2,
         millis,
