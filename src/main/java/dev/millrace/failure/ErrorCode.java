@@ -78,7 +78,9 @@ public enum ErrorCode {
   ENGINE_UNSUPPORTED(false),
   /** The columns of source and target don't fit together. */
   COLUMN_MISMATCH(false),
-  /** A column's type has no way into the target's type without a change of values. */
+  /**
+   * A column's type has no way into the target without a change of values, or a rule refuses it.
+   */
   TYPE_UNSUPPORTED(false),
   /** The copy in ClickHouse is not what the source is. */
   PARITY_MISMATCH(false),

@@ -219,8 +219,7 @@ public final class FolderLake implements Lake {
           createFolders(target.getParent());
           try {
             try (FileChannel channel =
-                FileChannel.open(
-                    part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                FileChannel.open(part, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
               ByteBuffer bytes = ByteBuffer.wrap(content);
               while (bytes.hasRemaining()) {
                 channel.write(bytes);

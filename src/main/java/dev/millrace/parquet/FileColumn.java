@@ -55,7 +55,8 @@ public record FileColumn(String name, String type) {
 
   /** Returns whether a group is a LIST of three levels, as Millrace writes it. */
   static boolean isList(GroupType group) {
-    return group.getLogicalTypeAnnotation() instanceof LogicalTypeAnnotation.ListLogicalTypeAnnotation
+    return group.getLogicalTypeAnnotation()
+            instanceof LogicalTypeAnnotation.ListLogicalTypeAnnotation
         && group.getFieldCount() == 1
         && !group.getType(0).isPrimitive()
         && group.getType(0).isRepetition(Type.Repetition.REPEATED)

@@ -65,10 +65,10 @@ final class Levels {
   private void pack(int from, byte[] target, int position) {
     long bits = 0;
     for (int i = from; i < Math.min(from + GROUP, size); i++) {
-      bits |= (long) levels[i] << (i - from) * width;
+      bits |= (long) levels[i] << ((i - from) * width);
     }
     for (int i = 0; i < width; i++) {
-      target[position + i] = (byte) (bits >>> i * Byte.SIZE);
+      target[position + i] = (byte) (bits >>> (i * Byte.SIZE));
     }
   }
 

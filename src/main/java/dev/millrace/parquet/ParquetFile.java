@@ -5,7 +5,6 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -98,7 +97,7 @@ public final class ParquetFile {
   }
 
   /**
-   * Reads all rows.
+   * Reads all rows; the values of columns that have no {@link Form} come as NULL.
    *
    * @return their number
    * @throws IOException when it can't be read, or its pages' checksums are wrong
@@ -106,6 +105,8 @@ public final class ParquetFile {
   public static long rows(Path path, Rows rows) throws IOException {
     try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(path), options())) {
       MessageType schema = reader.getFileMetaData().getSchema();
+      List<Boolean> known =
+          schema.getFields().stream().map(type -> Form.of(type).isPresent()).toList();
       Values values = new Values();
       long count = 0;
       for (PageReadStore group = reader.readNextRowGroup();
@@ -120,7 +121,11 @@ public final class ParquetFile {
           values.clear();
           for (int field = 0; field < schema.getFieldCount(); field++) {
             values.column();
-            put(schema.getType(field), record, field, values);
+            if (known.get(field)) {
+              put(schema.getType(field), record, field, values);
+            } else {
+              values.putNull();
+            }
           }
           rows.accept(values);
           count++;

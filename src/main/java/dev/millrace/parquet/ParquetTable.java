@@ -171,7 +171,7 @@ public final class ParquetTable implements AutoCloseable {
     };
   }
 
-  private static ColumnPages pages(
+  static ColumnPages pages(
       Column column, PrimitiveType type, PageBuffer page, DeltaBinaryPacked packer) {
     ColumnPages values = values(column, type, page, packer);
     return column.type().isArray() ? new ListPages(column, type, page, values) : values;

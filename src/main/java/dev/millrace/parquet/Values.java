@@ -114,6 +114,11 @@ public final class Values {
     return new String(bytes, from, starts[column + 1] - from, StandardCharsets.UTF_8);
   }
 
+  /** Returns the bytes of a value that is no list. */
+  public byte[] bytesAt(int column) {
+    return Arrays.copyOfRange(bytes, starts[column] + 1 + Integer.BYTES, starts[column + 1]);
+  }
+
   /** Adds the value of a column to a digest. */
   public void digest(int column, MessageDigest digest) {
     digest.update(bytes, starts[column], starts[column + 1] - starts[column]);

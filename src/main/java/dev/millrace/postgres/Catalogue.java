@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -109,6 +110,30 @@ public final class Catalogue {
              has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE c.oid::int8 = ANY (?) ORDER BY 2, 3""";
+
+  /**
+   * Only what makes {@code =} of the column's own type and collation unique. A collation that is
+   * not deterministic may be another one in the key of the partitions. The index of a table with
+   * children in the sense of inheritance knows nothing of their rows; that of a partitioned table
+   * holds for all, and is valid only when each partition has its part.
+   */
+  private static final String UNIQUE =
+      """
+      SELECT EXISTS (
+        SELECT FROM pg_index i
+          JOIN pg_class t ON t.oid = i.indrelid
+          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+          JOIN pg_class c ON c.oid = i.indexrelid
+          JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
+          JOIN pg_opclass o ON o.oid = i.indclass[0] AND o.opcdefault
+          LEFT JOIN pg_collation k ON k.oid = a.attcollation
+        WHERE i.indrelid = to_regclass(?) AND a.attname = ?
+          AND i.indisunique AND i.indisvalid AND i.indisready AND i.indislive
+          AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
+          AND i.indnkeyatts = 1 AND i.indcollation[0] = a.attcollation
+          AND coalesce(k.collisdeterministic, true)
+          AND (t.relkind = 'p' OR t.relkind = 'r' AND NOT EXISTS (
+            SELECT FROM pg_inherits h WHERE h.inhparent = t.oid)))""";
 
   private static final String IDENTITY =
       "SELECT system_identifier, current_database() FROM pg_control_system()";
@@ -291,7 +316,7 @@ public final class Catalogue {
     }
 
     private boolean isList() {
-      return this == REALS;
+      return equals(REALS);
     }
   }
 
@@ -404,6 +429,29 @@ public final class Catalogue {
       }
     }
     return names;
+  }
+
+  /**
+   * Returns whether an index makes sure that no two rows that this transaction sees have the same
+   * value in a column; NULLs may be there more than once. A constraint that is only checked at the
+   * end of a transaction will do, since all that is seen was committed.
+   *
+   * <p>Until the transaction ends nobody can give the name to another table, so a query that
+   * follows may rely on the answer.
+   */
+  public boolean isUnique(Connection connection, TableName table, String column)
+      throws SQLException {
+    String name = Identifiers.quote(table);
+    try (Statement locking = connection.createStatement()) {
+      locking.execute("SELECT FROM %s LIMIT 0".formatted(name));
+    }
+    try (PreparedStatement query = connection.prepareStatement(UNIQUE)) {
+      query.setString(1, name);
+      query.setString(2, column);
+      try (ResultSet row = query.executeQuery()) {
+        return row.next() && row.getBoolean(1);
+      }
+    }
   }
 
   /** Returns what tells this database from others. */

@@ -1,6 +1,5 @@
 package dev.millrace.refresh;
 
-import dev.millrace.clickhouse.ClickHouse;
 import dev.millrace.clickhouse.ShadowTables;
 import dev.millrace.clickhouse.TargetTable;
 import dev.millrace.postgres.Postgres;
@@ -14,24 +13,24 @@ final class LeftSwap {
   private static final Logger LOG = LoggerFactory.getLogger(LeftSwap.class);
 
   private final Postgres state;
-  private final ClickHouse clickHouse;
   private final Fence fence;
   private final ShadowTables tables;
   private final Layout layout;
+  private final SettledAudit audit;
   private final TargetKey key;
   private final TargetTable live;
 
   LeftSwap(
       Postgres state,
-      ClickHouse clickHouse,
       RefreshActivities.Task task,
       ShadowTables tables,
-      Layout layout) {
+      Layout layout,
+      SettledAudit audit) {
     this.state = state;
-    this.clickHouse = clickHouse;
     this.fence = new Fence(state, task);
     this.tables = tables;
     this.layout = layout;
+    this.audit = audit;
     this.key = TargetKey.of(task.input());
     this.live = layout.target();
   }
@@ -86,9 +85,7 @@ final class LeftSwap {
     if (!intent.layout().equals(layout.hash())) {
       return false;
     }
-    AuditFigures now =
-        new TargetAudit(layout.audit())
-            .read(clickHouse, live, clickHouse.settings().statementTimeout());
+    AuditFigures now = audit.read(live);
     return Fingerprint.of(now, now).live().equals(intent.fingerprint().live());
   }
 

@@ -88,7 +88,7 @@ public interface RefreshActivities {
   Plan preflight(Task task);
 
   /** Audits the source. */
-  AuditFigures auditSource(Task task, Plan plan);
+  SourceFigures auditSource(Task task, Plan plan);
 
   /** Audits the live table. */
   Live auditLive(Task task, Plan plan);
@@ -96,9 +96,9 @@ public interface RefreshActivities {
   /**
    * Removes the shadow of before, builds a new one and loads it.
    *
-   * @param source the source's figures as far as they are known
+   * @param source what the source's audit found
    */
-  Loaded load(Task task, Plan plan, AuditFigures source);
+  Loaded load(Task task, Plan plan, SourceFigures source);
 
   /** Audits the shadow. */
   AuditFigures auditShadow(Task task, Plan plan, String shadowUuid);

@@ -67,6 +67,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
   private boolean recording;
 
   private RefreshActivities.Plan plan;
+  private SourceFigures audited;
   private AuditFigures source;
   private RefreshActivities.Live live;
   private AuditFigures shadow;
@@ -82,13 +83,18 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
       input = RefreshInputParser.parse(Arguments.only(raw, unexpected, EXAMPLE));
     } catch (MillraceException exception) {
       log.warn("refused: {}", exception.getMessage());
-      show("failed", exception.getMessage());
+      show("failed", exception.code() + " " + exception.getMessage());
       Alert.send(
-          "A refresh was refused: %s Workflow %s."
-              .formatted(exception.getMessage(), Workflow.getInfo().getWorkflowId()));
+          Notices.refused(
+              exception.code().name(), exception.getMessage(), Workflow.getInfo().getWorkflowId()));
       throw Failures.of(exception);
     }
-    notices = new Notices(input, Workflow.getInfo().getWorkflowId(), Workflow.getInfo().getRunId());
+    notices =
+        new Notices(
+            input,
+            Workflow.getInfo().getNamespace(),
+            Workflow.getInfo().getWorkflowId(),
+            Workflow.getInfo().getRunId());
     try {
       return run();
     } catch (TemporalFailure failure) {
@@ -207,7 +213,8 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
 
     begin(RefreshStep.AUDIT_SOURCE, "audits " + input.sourceName());
     Instant begun = RunRecords.now();
-    source = reading.auditSource(task, plan);
+    audited = reading.auditSource(task, plan);
+    source = audited.figures();
     done(source, Duration.between(begun, RunRecords.now()).toMillis());
 
     begin(RefreshStep.AUDIT_LIVE, "audits " + input.target());
@@ -248,7 +255,7 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
 
   private void build() {
     begin(RefreshStep.LOAD, "loads " + input.shadow());
-    RefreshActivities.Loaded loaded = reading.load(task, plan, source);
+    RefreshActivities.Loaded loaded = reading.load(task, plan, audited);
     shadowUuid = loaded.shadowUuid();
     pending.addAll(loaded.pending());
     if (loaded.source() != null) {
@@ -596,7 +603,10 @@ public final class RefreshDimensionWorkflow implements RefreshDimension {
     log.warn("run {} failed: {} {}", runId, described.code(), described.message());
     boolean beside = described.code().equals(ErrorCode.LEASE_HELD.name());
     if (!beside && !Failures.isCancellation(failure)) {
-      Alert.send(notices.failed(described.code(), described.message()));
+      Alert.send(
+          state.equals("rolled_back")
+              ? notices.rolledBack(described.code(), described.message())
+              : notices.failed(described.code(), described.message()));
     }
   }
 

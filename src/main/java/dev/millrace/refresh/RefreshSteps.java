@@ -107,7 +107,7 @@ public final class RefreshSteps implements RefreshActivities {
       List<String> warnings = new ArrayList<>(warnings(task));
       Layout layout = layout(task);
       heartbeat.confirm();
-      new LeftSwap(settings.state(), clickHouse, task, shadowTables(task), layout)
+      new LeftSwap(settings.state(), task, shadowTables(task), layout, audit(task, layout))
           .decide()
           .ifPresent(warnings::add);
       if (probed.add(clickHouse.name() + " " + target(task).database())) {
@@ -133,17 +133,22 @@ public final class RefreshSteps implements RefreshActivities {
           refusals.stream().map(TargetVerdict.Refusal::message).collect(Collectors.joining("; ")));
     }
     return TargetWarnings.of(
-        facts.table().orElseThrow(), Catalogue.dependants(clickHouse, target(task)));
+        facts.table().orElseThrow(),
+        Catalogue.dependants(clickHouse, target(task)),
+        task.input().reloadDictionaries());
   }
 
   @Override
-  public AuditFigures auditSource(Task task, Plan plan) {
+  public SourceFigures auditSource(Task task, Plan plan) {
     try (Heartbeat heartbeat = beat("auditing the source")) {
       heartbeat.check();
       Layout layout = layout(task).require(plan.layout());
       Postgres postgres = settings.source(task.input()).postgres();
       return postgres.read(
-          connection -> layout.sourceAudit().read(postgres, connection, heartbeat::check));
+          connection ->
+              SourceFigures.of(
+                  layout.sourceAudit().read(postgres, connection, heartbeat::check),
+                  SourceVersion.of(connection, layout.table())));
     }
   }
 
@@ -159,8 +164,7 @@ public final class RefreshSteps implements RefreshActivities {
   private Live live(Task task, Layout layout) {
     ShadowTables tables = shadowTables(task);
     String before = uuid(tables, target(task));
-    sync(task, target(task));
-    AuditFigures figures = audit(task, layout, target(task));
+    AuditFigures figures = audit(task, layout).read(target(task));
     String after = uuid(tables, target(task));
     if (!before.equals(after)) {
       throw new MillraceException(
@@ -181,14 +185,13 @@ public final class RefreshSteps implements RefreshActivities {
                     "table %s is gone; somebody dropped it".formatted(table)));
   }
 
-  private AuditFigures audit(Task task, Layout layout, TargetTable table) {
-    ClickHouse clickHouse = settings.clickHouse(task.input());
-    return new TargetAudit(layout.audit())
-        .read(clickHouse, table, clickHouse.settings().statementTimeout());
+  private SettledAudit audit(Task task, Layout layout) {
+    return new SettledAudit(
+        settings.clickHouse(task.input()), statements(task), layout.audit(), task.runId());
   }
 
   @Override
-  public Loaded load(Task task, Plan plan, AuditFigures source) {
+  public Loaded load(Task task, Plan plan, SourceFigures source) {
     long begun = System.nanoTime();
     Layout layout = layout(task).require(plan.layout());
     ShadowTables tables = shadowTables(task);
@@ -203,7 +206,7 @@ public final class RefreshSteps implements RefreshActivities {
       LoadWatch watch = LoadWatch.start(clickHouse, queryId, heartbeat);
       AuditFigures loaded;
       try {
-        loaded = load(task, layout, tables.names().load(token), queryId, heartbeat);
+        loaded = load(task, layout, source, tables.names().load(token), queryId, heartbeat);
       } finally {
         watch.close();
       }
@@ -238,7 +241,12 @@ public final class RefreshSteps implements RefreshActivities {
 
   /** Returns the source's figures in the snapshot that was loaded; null for a pull. */
   private AuditFigures load(
-      Task task, Layout layout, TargetTable table, String queryId, Heartbeat heartbeat) {
+      Task task,
+      Layout layout,
+      SourceFigures source,
+      TargetTable table,
+      String queryId,
+      Heartbeat heartbeat) {
     TableLoad load =
         new TableLoad(
             settings.clickHouse(task.input()),
@@ -251,7 +259,7 @@ public final class RefreshSteps implements RefreshActivities {
         load.pull();
         yield null;
       }
-      case PUSH -> load.push(settings.source(task.input()).postgres(), heartbeat::check);
+      case PUSH -> load.push(settings.source(task.input()).postgres(), source, heartbeat::check);
     };
   }
 
@@ -279,18 +287,9 @@ public final class RefreshSteps implements RefreshActivities {
           ErrorCode.SHADOW_CHANGED,
           "%s is gone or another table than the one that was loaded; run again".formatted(shadow));
     }
-    sync(task, shadow);
-    AuditFigures figures = audit(task, layout, shadow);
+    AuditFigures figures = audit(task, layout).read(shadow);
     requireSameOnReplicas(task, shadow, shadowUuid, figures);
     return figures;
-  }
-
-  private void sync(Task task, TargetTable table) {
-    new Replicas(settings.clickHouse(task.input()), statements(task))
-        .sync(
-            table,
-            "millrace-%s-sync-%s".formatted(task.runId(), AttemptToken.draw()),
-            settings.clickHouse(task.input()).settings().statementTimeout());
   }
 
   /** Replicas that lag are asked again, since the failure may pass. */

@@ -2,6 +2,7 @@ package dev.millrace.refresh;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Identifiers;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableName;
@@ -20,6 +21,7 @@ final class SourceAudit {
   /** A function takes up to 100 arguments, and each column needs two. */
   private static final int HASHED_AT_ONCE = 40;
 
+  private final Catalogue catalogue = new Catalogue();
   private final AuditPlan plan;
   private final TableName table;
   private final boolean unicode;
@@ -49,12 +51,15 @@ final class SourceAudit {
   /**
    * Returns the query of all figures but the hash: text, and arrays of NULLs and of offending
    * values.
+   *
+   * @param unique whether the server makes sure that keys are unique. Then all of them are
+   *     different, and Postgres may count in parallel and need not sort them
    */
-  String sql() {
+  String sql(boolean unique) {
     String key = plan.key().sourceSql();
     List<String> items = new ArrayList<>();
     items.add("count(*)::text");
-    items.add("count(DISTINCT %s)::text".formatted(key));
+    items.add((unique ? "count(%s)::text" : "count(DISTINCT %s)::text").formatted(key));
     items.add(sum());
     items.add(newest());
     items.add(
@@ -123,7 +128,8 @@ final class SourceAudit {
    */
   AuditFigures read(Postgres postgres, Connection connection, Runnable waiting)
       throws SQLException {
-    List<List<String>> row = CopiedRow.of(postgres, connection, sql(), waiting);
+    boolean unique = catalogue.isUnique(connection, table, plan.key().name());
+    List<List<String>> row = CopiedRow.of(postgres, connection, sql(unique), waiting);
     List<String> nulls = row.get(5);
     requireKeys(row.get(4).get(0));
     requireFitting(nulls, row.get(6));

@@ -10,7 +10,12 @@ import java.util.List;
 final class TargetWarnings {
   private TargetWarnings() {}
 
-  static List<String> of(TableFacts table, Dependants dependants) {
+  /**
+   * Returns what to tell.
+   *
+   * @param reloaded dictionaries that are reloaded after the swap, of which nobody need be told
+   */
+  static List<String> of(TableFacts table, Dependants dependants, List<String> reloaded) {
     List<String> warnings = new ArrayList<>();
     tell(
         warnings,
@@ -26,13 +31,18 @@ final class TargetWarnings {
         warnings,
         "dictionaries over the table",
         "keep the old rows until they are reloaded; name them in reload_dictionaries",
-        dependants.dictionaries());
+        without(dependants.dictionaries(), reloaded));
     tell(warnings, "row policies on the table", "go by name, so they stay", dependants.policies());
     tellUnknown(warnings, "rights on the table", dependants.grants());
     if (!table.comment().isEmpty()) {
       warnings.add("the comment of the table stays with the old table");
     }
     return warnings;
+  }
+
+  private static Seen without(Seen seen, List<String> names) {
+    return new Seen(
+        seen.names().stream().filter(name -> !names.contains(name)).toList(), seen.unknown());
   }
 
   private static void tell(List<String> warnings, String what, String meaning, Seen seen) {

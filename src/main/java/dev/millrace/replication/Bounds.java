@@ -44,9 +44,7 @@ final class Bounds {
    * those at or below the watermark.
    */
   static String conditionBelow(Window window, String key, ZoneId zone) {
-    return Identifiers.quote(key)
-        + " <= "
-        + Watermark.literal(window.kind(), window.low(), zone);
+    return Identifiers.quote(key) + " <= " + Watermark.literal(window.kind(), window.low(), zone);
   }
 
   private static String range(Window window, String low, String column, ZoneId zone) {

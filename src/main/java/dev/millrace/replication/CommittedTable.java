@@ -1,5 +1,7 @@
 package dev.millrace.replication;
 
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.Identifiers;
 import dev.millrace.postgres.Relation;
 import dev.millrace.postgres.ServerMoment;
@@ -180,13 +182,16 @@ public final class CommittedTable {
    *
    * @param condition SQL
    * @param reason why it takes none; null where it does
+   * @param versioned whether rows have {@code xmin}
    */
-  public record Pending(String condition, String reason) {}
+  public record Pending(String condition, String reason, boolean versioned) {}
 
   /**
    * Returns which rows up to the watermark the next run takes, if its look-back is the same.
    *
    * @param connection in the transaction that reads the rows
+   * @throws MillraceException with {@code POSTGRES_UNAVAILABLE} when the server is behind the last
+   *     window, so that it does not show all that was copied
    */
   public Pending pending(Connection connection, Relation relation, ZoneId zone)
       throws SQLException {
@@ -202,8 +207,13 @@ public final class CommittedTable {
             reading == null ? "" : reading.lookBack());
     return switch (exactness.kind()) {
       case FIRST -> throw new IllegalStateException("a table with a watermark is no first load");
-      case WINDOW_ONLY, WAIT ->
-          new Pending("false", "%s %s".formatted(key.table(), exactness.reason()));
+      case WAIT ->
+          throw new MillraceException(
+              ErrorCode.POSTGRES_UNAVAILABLE,
+              "%s %s".formatted(key.table(), exactness.reason()));
+      case WINDOW_ONLY ->
+          new Pending(
+              "false", "%s %s".formatted(key.table(), exactness.reason()), exactness.versioned());
       case EXACT -> {
         Set<Long> added = files.addedSince(reading.files());
         String late =
@@ -218,7 +228,8 @@ public final class CommittedTable {
                 : added.stream()
                     .map(String::valueOf)
                     .collect(Collectors.joining(",", late + " OR tableoid = ANY ('{", "}'::oid[])")),
-            null);
+            null,
+            true);
       }
     };
   }

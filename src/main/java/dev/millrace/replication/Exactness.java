@@ -105,8 +105,7 @@ record Exactness(Kind kind, String reason, boolean versioned) {
           .formatted(SeenIds.MOST);
     }
     if (!last.lookBack().equals(lookBack)) {
-      return "is read with the look-back %s, and was with %s"
-          .formatted(lookBack, last.lookBack());
+      return "is read with the look-back %s, and was with %s".formatted(lookBack, last.lookBack());
     }
     if (!files.rewrittenSince(last.files()).isEmpty()) {
       return "was rewritten or truncated since the last window (another file node)";

@@ -119,7 +119,8 @@ public record Manifest(
       }
       return manifest;
     } catch (JsonProcessingException exception) {
-      throw new IllegalArgumentException("not a manifest: " + exception.getOriginalMessage(), exception);
+      throw new IllegalArgumentException(
+          "not a manifest: " + exception.getOriginalMessage(), exception);
     }
   }
 

@@ -12,8 +12,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The commit protocol: an intent, then the object, its manifest, then the watermark; each step can be done again
- * after any crash.
+ * The commit protocol: an intent, then the object, its manifest, then the watermark; each step can
+ * be done again after any crash.
  *
  * <p>Thread-safe.
  */
@@ -108,8 +108,7 @@ final class Publishing {
                         ErrorCode.INTERNAL,
                         "%s: the state has lost the manifest of %s (attempt %s)"
                             .formatted(key.table(), lake.address(intent.staged().key()), attempt)));
-    lake.put(
-        ObjectName.manifest(intent.staged().key()), manifest.getBytes(StandardCharsets.UTF_8));
+    lake.put(ObjectName.manifest(intent.staged().key()), manifest.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Moves the watermark in one transaction with all that belongs to it. */

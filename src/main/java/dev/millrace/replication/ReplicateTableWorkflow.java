@@ -107,8 +107,7 @@ public final class ReplicateTableWorkflow implements ReplicateTable {
     if (prepared.window().empty()) {
       long beforeWrite = Workflow.currentTimeMillis();
       Written written = publishing.write(task, prepared, null, 0, false);
-      copied =
-          copied.with(written, null, beforeWrite, beforeWrite, Workflow.currentTimeMillis());
+      copied = copied.with(written, null, beforeWrite, beforeWrite, Workflow.currentTimeMillis());
       return copied;
     }
     for (int windows = 1; ; windows++) {

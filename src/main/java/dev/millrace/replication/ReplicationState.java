@@ -243,12 +243,15 @@ final class ReplicationState {
     }
   }
 
-  /** Forgets the name that an attempt reserved. */
+  /** Forgets the name that an attempt reserved, and the manifest that nobody will need. */
   static void unreserve(Connection connection, String attempt) throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement("DELETE FROM millrace.reservation WHERE attempt = ?")) {
-      statement.setString(1, attempt);
-      statement.executeUpdate();
+    for (String table : List.of("reservation", "manifest")) {
+      try (PreparedStatement statement =
+          connection.prepareStatement(
+              "DELETE FROM millrace.%s WHERE attempt = ?".formatted(table))) {
+        statement.setString(1, attempt);
+        statement.executeUpdate();
+      }
     }
   }
 
@@ -405,7 +408,9 @@ final class ReplicationState {
             .formatted(key.table(), low == null ? "unset" : low));
   }
 
-  /** Keeps the manifest of what an attempt has staged, until its object is published or given up. */
+  /**
+   * Keeps the manifest of what an attempt has staged, until its object is published or given up.
+   */
   static void insertManifest(Connection connection, TableKey key, String attempt, String text)
       throws SQLException {
     try (PreparedStatement statement =
@@ -463,8 +468,8 @@ final class ReplicationState {
   }
 
   /**
-   * Moves the watermark from {@code low} to {@code high} and the reading with it; keeps the baseline
-   * of a run that was neither empty nor a first load, when it ends.
+   * Moves the watermark from {@code low} to {@code high} and the reading with it; keeps the
+   * baseline of a run that was neither empty nor a first load, when it ends.
    *
    * @throws MillraceException with {@code WATERMARK_CONFLICT} when another attempt has moved them
    */
@@ -539,7 +544,7 @@ final class ReplicationState {
     }
   }
 
-  /** Keeps what an attempt has read. */
+  /** Keeps what an attempt has read; may be called again. */
   static void insertReading(Connection connection, TableKey key, Reading reading)
       throws SQLException {
     try (PreparedStatement statement =
@@ -549,6 +554,7 @@ final class ReplicationState {
               (pipeline, schema_name, table_name, attempt, snapshot, timeline, look_back, files,
                seen, open_since, open_told)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (attempt) DO NOTHING
             """)) {
       bind(statement, key);
       SeenIds seen = reading.seen();

@@ -149,8 +149,7 @@ final class RunReport {
             ? ""
             : " (%,d rows up to %s were published before; the next run goes on from there)"
                 .formatted(rows, row.getString("high"));
-    return new TableFailure(
-        name(row), row.getString("code"), row.getString("message") + published);
+    return new TableFailure(name(row), row.getString("code"), row.getString("message") + published);
   }
 
   private static String name(ResultSet row) throws SQLException {

@@ -12,7 +12,10 @@ public interface TableActivities {
    */
   Prepared prepare(TableTask task);
 
-  /** Reads the window, or its next part, in one snapshot and stages its rows as one object that nobody sees. */
+  /**
+   * Reads the window, or its next part, in one snapshot and stages its rows as one object that
+   * nobody sees.
+   */
   Extracted extract(TableTask task, Prepared prepared);
 
   /**

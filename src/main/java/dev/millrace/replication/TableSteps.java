@@ -324,7 +324,8 @@ public final class TableSteps implements TableActivities {
    * @param file what was written
    */
   private record Copied(StagedObject staged, long rows, ParquetSummary file) {
-    private static final Copied NOTHING = new Copied(null, 0, new ParquetSummary(0, 0, 0, List.of()));
+    private static final Copied NOTHING =
+        new Copied(null, 0, new ParquetSummary(0, 0, 0, List.of()));
   }
 
   private Copied copy(
@@ -348,9 +349,7 @@ public final class TableSteps implements TableActivities {
       sink.file = file;
       progress.of(file, staging);
       long rows =
-          settings
-              .source(task)
-              .copy(connection, plan.select(), new Encoding(file, heartbeat));
+          settings.source(task).copy(connection, plan.select(), new Encoding(file, heartbeat));
       requireSameFiles(connection, table, plan);
       if (rows == 0 && file.rows() == 0) {
         return Copied.NOTHING;
@@ -367,8 +366,8 @@ public final class TableSteps implements TableActivities {
    * shows the snapshot rows that it knows nothing of, or hides some. The locks of the read keep
    * later ones away until here.
    */
-  private static void requireSameFiles(
-      Connection connection, SourceTable table, WindowPlan plan) throws SQLException {
+  private static void requireSameFiles(Connection connection, SourceTable table, WindowPlan plan)
+      throws SQLException {
     if (plan.files() == null) {
       return;
     }
@@ -509,10 +508,10 @@ public final class TableSteps implements TableActivities {
       boolean done =
           settings
               .state()
-              .transact(
-                  connection -> ReplicationState.rests(connection, key, extracted.reading()));
+              .transact(connection -> ReplicationState.rests(connection, key, extracted.reading()));
       heartbeat.check();
-      return new Written(done ? published(key, lake, intent) : publish(task, key, lake, intent), attempt());
+      return new Written(
+          done ? published(key, lake, intent) : publish(task, key, lake, intent), attempt());
     }
   }
 
@@ -589,8 +588,7 @@ public final class TableSteps implements TableActivities {
         .state()
         .transact(
             connection -> {
-              ReplicationState.record(
-                  connection, key, task.runId(), task.position(), result, true);
+              ReplicationState.record(connection, key, task.runId(), task.position(), result, true);
               return null;
             });
     return result;

@@ -8,6 +8,7 @@ import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.ColumnType.Wire;
 import dev.millrace.postgres.TableName;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** How the columns of a table are read and written, by the rules of a request. Stateless. */
@@ -82,8 +83,7 @@ final class TypeChoice {
   }
 
   private static String form(Column column) {
-    String form =
-        column.asText() ? "text" : column.type().wire().name().toLowerCase(java.util.Locale.ROOT);
+    String form = column.asText() ? "text" : column.type().wire().name().toLowerCase(Locale.ROOT);
     return column.type().isArray() ? "a list of " + form : form;
   }
 }

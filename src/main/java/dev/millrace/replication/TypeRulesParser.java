@@ -53,17 +53,15 @@ final class TypeRulesParser {
       throw InputFields.refused("%s is empty; leave it out or name a column".formatted(where));
     }
     Map<String, ColumnRules> rules = new LinkedHashMap<>();
-    object
-        .fields()
-        .forEachRemaining(
-            column -> rules.put(column.getKey(), ofColumn(column, where + "." + column.getKey())));
+    for (Map.Entry<String, JsonNode> column : object.properties()) {
+      rules.put(column.getKey(), ofColumn(column.getValue(), where + "." + column.getKey()));
+    }
     return rules;
   }
 
-  private static ColumnRules ofColumn(Map.Entry<String, JsonNode> column, String where) {
-    if (!(column.getValue() instanceof ObjectNode object) || object.isEmpty()) {
-      throw InputFields.wrongType(
-          where, "an object with numeric, nan, infinity or arrays", column.getValue());
+  private static ColumnRules ofColumn(JsonNode column, String where) {
+    if (!(column instanceof ObjectNode object) || object.isEmpty()) {
+      throw InputFields.wrongType(where, "an object with numeric, nan, infinity or arrays", column);
     }
     InputFields fields = new InputFields(object, where);
     fields.refuseUnknown(FIELDS);

@@ -31,14 +31,14 @@ final class WindowCut {
    *
    * @param rows at least 1; rows with equal keys stay together
    */
-  static Window of(
-      Connection connection, SourceTable table, Window window, long rows, ZoneId zone)
+  static Window of(Connection connection, SourceTable table, Window window, long rows, ZoneId zone)
       throws SQLException {
     String condition = Bounds.condition(window, table.key().name(), zone, false);
     String keys = table.rows().select(List.of(table.key()), condition, false);
     // Counting to the cut costs a walk along the index, which small tables need not pay. How many
     // rows a range has is a guess without statistics; how many the table has is not.
-    if (estimate(connection, table.rows().select(List.of(table.key()), null, false)) < rows * 0.75) {
+    if (estimate(connection, table.rows().select(List.of(table.key()), null, false))
+        < rows * 0.75) {
       return window;
     }
     String column = Identifiers.quote(table.key().name());
@@ -67,13 +67,14 @@ final class WindowCut {
     }
   }
 
-  /** Returns a key as a watermark; nothing where it is out of the range that those are written in. */
+  /**
+   * Returns a key as a watermark; nothing where it is out of the range that those are written in.
+   */
   private static Optional<String> key(ResultSet row, KeyKind kind, ZoneId zone)
       throws SQLException {
     return switch (kind) {
       case TIMESTAMPTZ -> time(row.getObject(1, OffsetDateTime.class).toInstant());
-      case TIMESTAMP ->
-          time(row.getObject(1, LocalDateTime.class).atZone(zone).toInstant());
+      case TIMESTAMP -> time(row.getObject(1, LocalDateTime.class).atZone(zone).toInstant());
       case NUMBER -> number(row.getString(1));
     };
   }

@@ -120,13 +120,21 @@ record WindowPlan(
     private WindowPlan waiting(List<String> warnings) {
       String low = prepared.window().low();
       return new WindowPlan(
-          new Window(table.keyKind(), low, low), false, null, null, null, false, null, List.of(), warnings, null);
+          new Window(table.keyKind(), low, low),
+          false,
+          null,
+          null,
+          null,
+          false,
+          null,
+          List.of(),
+          warnings,
+          null);
     }
 
     private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
       Window window = cut(reach);
-      String select =
-          window.rangeEmpty() ? null : table.select(condition(window, null), false);
+      String select = window.rangeEmpty() ? null : table.select(condition(window, null), false);
       return new WindowPlan(
           window,
           !window.high().equals(reach.high()),
@@ -158,8 +166,7 @@ record WindowPlan(
         seen.carry(last.seen());
         condition =
             condition(
-                window,
-                UnseenRows.condition(connection, last.snapshot(), last.seen(), added));
+                window, UnseenRows.condition(connection, last.snapshot(), last.seen(), added));
       } else {
         if (!window.initialLoad() && withIds) {
           noteLookBack(window, snapshot, seen);
@@ -209,11 +216,7 @@ record WindowPlan(
       return unseen == null
           ? Bounds.condition(window, table.key().name(), task.zone(), prepared.includeNullKeys())
           : Bounds.conditionWithLate(
-              window,
-              lookBack().below(window.low()),
-              unseen,
-              table.key().name(),
-              task.zone());
+              window, lookBack().below(window.low()), unseen, table.key().name(), task.zone());
     }
 
     /** Rows of a partition that was attached have old ids, and none of them was read before. */
@@ -221,16 +224,13 @@ record WindowPlan(
       String below = Bounds.conditionBelow(window, table.key().name(), task.zone());
       // Rights may be given on the parent only.
       return partition.readable()
-          ? SelectQuery.text(
-              table.relation(), partition.name(), table.columns(), below, withIds)
+          ? SelectQuery.text(table.relation(), partition.name(), table.columns(), below, withIds)
           : table.select("%s AND tableoid = %d".formatted(below, partition.oid()), withIds);
     }
 
     /** Notes what is visible in the look-back, which this window does not read. */
-    private void noteLookBack(Window window, Snapshot snapshot, SeenIds seen)
-        throws SQLException {
-      Window below =
-          new Window(window.kind(), lookBack().below(window.low()), window.low());
+    private void noteLookBack(Window window, Snapshot snapshot, SeenIds seen) throws SQLException {
+      Window below = new Window(window.kind(), lookBack().below(window.low()), window.low());
       String sql =
           "SELECT DISTINCT xmin::text::int8 FROM %s WHERE %s AND %s"
               .formatted(

@@ -449,6 +449,10 @@ class ConfigurationTest {
           lakes: {lake: {}}                         | lakes.lake must have either bucket or folder
           lakes: {lake: {bucket: abc, folder: /a}}  | lakes.lake must have either bucket or folder, not both
           lakes: {lake: {folder: /a, region: abc}}  | lakes.lake.region is a setting of lakes with a bucket; this is a folder
+          lakes: {lake: {folder: /a, compression: gzip}} | lakes.lake.compression must be zstd, snappy or none, not gzip
+          lakes: {lake: {folder: /a, compression: none, zstd_level: 3}} | lakes.lake.zstd_level is only allowed with compression zstd
+          lakes: {lake: {folder: /a, zstd_level: 23}} | lakes.lake.zstd_level must be a whole number from 1 to 22, not 23
+          lakes: {lake: {folder: /a, row_group_mebibytes: 0}} | lakes.lake.row_group_mebibytes must be a whole number from 1 to 1024, not 0
           lakes: {lake: {bucket: A_B}}              | lakes.lake.bucket must be the name of a bucket
           lakes: {lake: {bucket: 's3://abc'}}       | lakes.lake.bucket must be the name of a bucket
           lakes: {lake: {bucket: abc, region: A b}} | lakes.lake.region must be a region

@@ -1,6 +1,7 @@
 package dev.millrace.parquet;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.millrace.postgres.Column;
 import dev.millrace.postgres.ColumnType;
@@ -20,6 +21,7 @@ import net.jqwik.api.Combinators;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
+import net.jqwik.api.constraints.IntRange;
 import net.jqwik.api.constraints.Size;
 import org.apache.parquet.bytes.ByteBufferInputStream;
 import org.apache.parquet.column.values.delta.DeltaBinaryPackingValuesReader;
@@ -108,6 +110,55 @@ class EncodingTest {
     if (decimal.precision() <= ParquetSchema.INT64_DIGITS) {
       assertThat(numeric.decode(wire, 0, wire.length)).isEqualTo(decimal.unscaled().longValue());
     }
+  }
+
+  /** A number of any size, most near the ends of what some DECIMAL holds. */
+  @Provide
+  Arbitrary<BigDecimal> numbers() {
+    return Combinators.combine(
+            Arbitraries.integers().between(-12, 45),
+            Arbitraries.bigIntegers()
+                .between(BigInteger.TEN.pow(40).negate(), BigInteger.TEN.pow(40)),
+            Arbitraries.integers().between(0, 40),
+            Arbitraries.integers().between(0, 40))
+        .as(
+            (scale, unscaled, dropped, zeros) ->
+                new BigDecimal(
+                    unscaled
+                        .divide(BigInteger.TEN.pow(dropped))
+                        .multiply(BigInteger.TEN.pow(zeros)),
+                    scale));
+  }
+
+  /** Case 24: the oracle is exact arithmetic of the JDK. */
+  @Property(tries = 500)
+  void numericsAreHeldWhereTheyFitAndRefusedElsewhere(
+      @ForAll("numbers") BigDecimal number,
+      @ForAll @IntRange(min = 1, max = 38) int precision,
+      @ForAll @IntRange(max = 38) int fraction) {
+    int scale = Math.min(fraction, precision);
+    NumericWire numeric =
+        new NumericWire(new ColumnType(Wire.NUMERIC, precision, scale, "numeric"));
+    byte[] wire = CopyStream.numeric(number);
+    if (fits(number, precision, scale)) {
+      numeric.decodeWide(wire, 0, wire.length);
+      byte[] wide = ByteBuffer.allocate(16).putLong(numeric.high()).putLong(numeric.low()).array();
+      assertThat(new BigDecimal(new BigInteger(wide), scale)).isEqualByComparingTo(number);
+      if (precision <= ParquetSchema.INT64_DIGITS) {
+        long narrow = numeric.decode(wire, 0, wire.length);
+        assertThat(BigDecimal.valueOf(narrow, scale)).isEqualByComparingTo(number);
+      }
+      return;
+    }
+    assertThatThrownBy(() -> numeric.decodeWide(wire, 0, wire.length))
+        .isInstanceOf(ValueException.class);
+    assertThatThrownBy(() -> numeric.decode(wire, 0, wire.length))
+        .isInstanceOf(ValueException.class);
+  }
+
+  private static boolean fits(BigDecimal number, int precision, int scale) {
+    BigDecimal moved = number.movePointRight(scale).stripTrailingZeros();
+    return moved.scale() <= 0 && moved.abs().compareTo(BigDecimal.TEN.pow(precision)) < 0;
   }
 
   @Property(tries = 200)

@@ -20,12 +20,23 @@ record Extracted(Relation relation, MemoryFile file, ParquetSummary summary, lon
 
   /** Copies the whole table; its first column is the key. */
   static Extracted from(Postgres postgres, String name, ColumnRules rules) {
+    return from(postgres, name, rules, FileFormat.DEFAULT);
+  }
+
+  /** Copies the whole table in a format. */
+  static MemoryFile write(Postgres postgres, String name, FileFormat format) {
+    return from(postgres, name, ColumnRules.DEFAULT, format).file();
+  }
+
+  private static Extracted from(
+      Postgres postgres, String name, ColumnRules rules, FileFormat format) {
     return postgres.read(
         connection -> {
           Relation relation = new Catalogue().relation(connection, TableName.parse(name));
           List<Column> columns = relation.columns(rules);
           MemoryFile file = new MemoryFile();
-          try (ParquetTable table = new ParquetTable(columns, 0, Map.of("source", name), file)) {
+          try (ParquetTable table =
+              new ParquetTable(columns, 0, Map.of("source", name), format, file)) {
             long copied =
                 postgres.copy(connection, SelectQuery.text(relation, columns, null), table::accept);
             return new Extracted(relation, file, table.finish(), copied);

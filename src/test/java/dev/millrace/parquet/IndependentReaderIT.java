@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.millrace.parquet.FileFormat.Compression;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.testing.TestClickHouse;
 import dev.millrace.testing.TestPostgres;
@@ -432,7 +433,7 @@ class IndependentReaderIT {
             "SELECT %s FROM file('%s', Parquet, '%s') ORDER BY id FORMAT JSONCompactEachRow"
                 .formatted(String.join(", ", list), file, String.join(", ", structure)));
     List<List<Object>> rows = new ArrayList<>();
-    for (String line : answer.split("\n")) {
+    for (String line : answer.lines().toList()) {
       List<Object> row = new ArrayList<>();
       JSON.readTree(line)
           .forEach(value -> row.add(value.isArray() ? list(value) : value.textValue()));
@@ -480,6 +481,44 @@ class IndependentReaderIT {
                   all.formatted("arraySum(arrayMap(x -> assumeNotNull(x), l))", inClickHouse)))
           .isEqualTo(expected.get(0));
       assertThat(clickHouse.query(some.formatted(inClickHouse))).isEqualTo(expected.get(1));
+    }
+  }
+
+  @Test
+  void otherReadersReadEachCompressionAndSizeOfRowGroups() throws Exception {
+    String database = TestPostgres.createDatabase();
+    TestPostgres.execute(
+        database,
+        """
+        CREATE TABLE few AS
+          SELECT i AS id, md5(i::text) AS v, ARRAY[i::text, NULL] AS l
+          FROM generate_series(1, 100000) AS i\
+        """);
+    try (Postgres postgres = TestPostgres.connect(database);
+        TestClickHouse clickHouse = TestClickHouse.start(folder.resolve("clickhouse"));
+        Connection duckDb = DriverManager.getConnection("jdbc:duckdb:")) {
+      String query = "SELECT count(*), sum(id), min(v), max(v), count(%s) FROM %s";
+      String expected = numbers(postgres, query.formatted("l[1]", "public.few"));
+      List<Long> sizes = new ArrayList<>();
+      for (Compression compression : Compression.values()) {
+        FileFormat format = new FileFormat(compression, 3, 1 << 20);
+        Path file = userFile(compression + ".parquet");
+        MemoryFile written = Extracted.write(postgres, "public.few", format);
+        Files.write(file, written.bytes());
+        sizes.add(Files.size(file));
+        assertThat(written.footer().getBlocks()).as("%s", compression).hasSizeGreaterThan(1);
+        assertThat(numbers(duckDb, query.formatted("l[1]", "read_parquet('" + file + "')")))
+            .as("DuckDB, %s", compression)
+            .isEqualTo(expected);
+        assertThat(
+                numbers(
+                    duckDb, "SELECT DISTINCT compression FROM parquet_metadata('" + file + "')"))
+            .isEqualTo(compression == Compression.NONE ? "UNCOMPRESSED" : compression.name());
+        assertThat(clickHouse.query(query.formatted("l[1]", "file('" + file + "', Parquet)")))
+            .as("ClickHouse, %s", compression)
+            .isEqualTo(expected);
+      }
+      assertThat(sizes).isSorted();
     }
   }
 

@@ -13,6 +13,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -45,8 +46,16 @@ class ListPagesTest {
   }
 
   /** An element on the wire, and what a reader has to find. */
-  private record Element(byte[] wire, String stored) {
+  private static final class Element {
     private static final Element NULL = new Element(null, null);
+
+    private final byte[] wire;
+    private final String stored;
+
+    private Element(byte[] wire, String stored) {
+      this.wire = wire;
+      this.stored = stored;
+    }
   }
 
   private static Element element(Wire wire, Random random) {
@@ -91,7 +100,7 @@ class ListPagesTest {
   /** The slow oracle: lists of lists, and their wire form put together level by level. */
   private static Object nested(List<Element> elements, int[] sizes, int depth, int[] next) {
     if (depth == sizes.length) {
-      return elements.get(next[0]++).stored();
+      return elements.get(next[0]++).stored;
     }
     List<Object> list = new ArrayList<>();
     for (int i = 0; i < sizes[depth]; i++) {
@@ -107,7 +116,7 @@ class ListPagesTest {
         List.of(Wire.INT4, Wire.INT8, Wire.BOOL, Wire.TEXT, Wire.FLOAT8, Wire.NUMERIC);
     Wire wire = wires.get(random.nextInt(wires.size()));
     int dimensions = 1 + random.nextInt(4);
-    boolean long_ = dimensions == 1 && random.nextInt(10) == 0;
+    boolean lengthy = dimensions == 1 && random.nextInt(10) == 0;
     CopyStream stream = new CopyStream();
     List<Object> expected = new ArrayList<>();
     int rows = random.nextInt(60);
@@ -124,14 +133,14 @@ class ListPagesTest {
         continue;
       }
       int[] sizes =
-          IntStream.range(0, dimensions).map(i -> 1 + random.nextInt(long_ ? 9000 : 4)).toArray();
+          IntStream.range(0, dimensions).map(i -> 1 + random.nextInt(lengthy ? 9000 : 4)).toArray();
       int count = IntStream.of(sizes).reduce(1, (a, b) -> a * b);
       List<Element> elements = new ArrayList<>();
       for (int i = 0; i < count; i++) {
         elements.add(element(wire, random));
       }
       List<byte[]> wireElements = new ArrayList<>();
-      elements.forEach(element -> wireElements.add(element.wire()));
+      elements.forEach(element -> wireElements.add(element.wire));
       stream.row(CopyStream.int4(row), CopyStream.array(wireElements, sizes));
       expected.add(nested(elements, sizes, 0, new int[1]));
     }
@@ -212,7 +221,7 @@ class ListPagesTest {
   void bytesThatAreNoArrayAreAFault() {
     byte[] array = CopyStream.array(List.of(CopyStream.int4(1)), new int[] {1});
     for (int length = 0; length < array.length; length++) {
-      byte[] cut = java.util.Arrays.copyOf(array, length);
+      byte[] cut = Arrays.copyOf(array, length);
       byte[] stream = new CopyStream().row(CopyStream.int4(1), cut).end();
       assertThatThrownBy(() -> encode(stream, list(Wire.INT4, 0, 0, 1), new MemoryFile()))
           .as("%d bytes", length)

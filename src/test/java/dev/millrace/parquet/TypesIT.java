@@ -2,27 +2,35 @@ package dev.millrace.parquet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.testing.TestPostgres;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.TimeZone;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.parquet.column.statistics.Statistics;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.schema.Type;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Each Postgres type, from a real server, read back by parquet-java. */
@@ -424,6 +432,58 @@ class TypesIT {
         .hasMessageContaining(reason);
   }
 
+  /** So the ranges of the table are whole: there is no value beyond what is tested. */
+  @ParameterizedTest(name = "{0} {1}")
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "int2 | 32768",
+        "int2 | -32769",
+        "int4 | 2147483648",
+        "int8 | 9223372036854775808",
+        "int8 | -9223372036854775809",
+        "oid | 4294967296",
+        "float4 | 1e39",
+        "float8 | 1e309",
+        "numeric(4,0) | 10000",
+        "numeric(9,9) | 1",
+        "numeric(12,2) | 10000000000",
+        "numeric(38,0) | 100000000000000000000000000000000000000",
+        "numeric(10,2) | Infinity",
+        "money | 92233720368547758.08",
+        "varchar(3) | abcd",
+        "char(4) | abcde",
+        "mood | happy",
+        "bool | 2",
+        "uuid | 12345678-9abc-def0-1234-56789abcdef",
+        "json | {",
+        "jsonb | {",
+        "date | 4714-11-23 BC",
+        "date | 5874898-01-01",
+        "time | 24:00:00.000001",
+        "timestamp | 4714-11-23 23:59:59 BC",
+        "timestamp | 294277-01-01",
+        "timestamptz | 294277-01-01Z",
+        "timetz | 00:00+16",
+        "interval | 178956971 years",
+        "inet | 256.0.0.0",
+        "cidr | 10.0.0.1/8",
+        "macaddr | ff:ff:ff:ff:ff",
+        "bit(3) | 1010",
+        "varbit | 2",
+        "int4range | [1,2147483647]",
+        "int8multirange | {[2,1]}",
+        "pair | (1)",
+        "tid | (4294967296,0)",
+        "xid8 | 18446744073709551616"
+      })
+  void postgresItselfRefusesWhatIsBeyond(String declared, String literal) {
+    assertThatThrownBy(() -> table(declared, List.of(literal)))
+        .rootCause()
+        .isInstanceOf(SQLException.class);
+  }
+
   @Test
   void anArrayThatIsNoListFailsOrIsReadAsTextByRule() {
     assertRefused("int4[]", "'{{1,2},{3,4}}'", "has 2 dimensions", ColumnRules.DEFAULT);
@@ -514,8 +574,7 @@ class TypesIT {
         .extracting(row -> Stored.value(row, 1))
         .containsExactly(first, last, "0");
     ReplacedValues two =
-        new ReplacedValues(
-            "v", "infinity: " + infinity.name().toLowerCase(java.util.Locale.ROOT), 2);
+        new ReplacedValues("v", "infinity: " + infinity.name().toLowerCase(Locale.ROOT), 2);
     assertThat(extracted.summary().replaced()).containsExactly(two);
     Extracted lists =
         Extracted.from(
@@ -547,6 +606,7 @@ class TypesIT {
     assertThat(extracted.file().read().get(0).getLong(1, 0)).isEqualTo(Long.MAX_VALUE);
   }
 
+  /** Case 35. */
   @Test
   void bytesOfASqlAsciiDatabaseThatAreNotUtf8FailWithColumnAndKey() {
     String ascii =
@@ -571,30 +631,232 @@ class TypesIT {
   }
 
   @Test
-  void theZoneOfTheJvmChangesNoByte() {
+  void arraysOfTextInASqlAsciiDatabaseAreTextAndSaySoWhereTheyAreBroken() {
+    String ascii =
+        TestPostgres.createDatabase(
+            "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
     TestPostgres.execute(
-        database,
+        ascii,
         """
-        CREATE TABLE moments (id int4, d date, t time, ts timestamp, tz timestamptz);
-        INSERT INTO moments VALUES
-          (1, '2018-03-25', '03:17:17', '2018-03-25 03:17:17', '2018-03-25 03:17:17Z'),
-          (2, '0044-03-15 BC', '00:00', '0044-03-15 BC', '0044-03-15 00:00Z BC'),
-          (3, '1900-01-01', '23:59:59.999999', '1900-01-01 00:00:01', '1900-01-01 00:00:01+05:41:16')\
+        CREATE TABLE raw (id int4, v text[], j jsonb[], i inet[], n int4[], b bytea[]);
+        INSERT INTO raw VALUES (1, '{a,NULL}', '{"{}"}', '{::1}', '{1,NULL}', '{"\\\\x00ff"}')\
+        """);
+    try (Postgres raw = TestPostgres.connect(ascii)) {
+      Group row = Extracted.from(raw, "public.raw").file().read().get(0);
+      assertThat(IntStream.range(1, 6).mapToObj(field -> Stored.value(row, field)))
+          .containsExactly(
+              "{a,NULL}", "{\"{}\"}", "{::1}", Arrays.asList("1", null), List.of("00ff"));
+      TestPostgres.execute(
+          ascii, "INSERT INTO raw SELECT 7, ARRAY[convert_from('\\x41ff42', 'SQL_ASCII')]");
+      assertThatThrownBy(() -> Extracted.from(raw, "public.raw"))
+          .isInstanceOfSatisfying(
+              MillraceException.class,
+              e -> assertThat(e.code()).isEqualTo(ErrorCode.VALUE_OUT_OF_RANGE))
+          .hasMessageContaining("column \"v\"")
+          .hasMessageContaining("\"id\" = 7")
+          .hasMessageContaining("is not UTF-8");
+    }
+  }
+
+  /** Cases 29 and 30. */
+  @Test
+  void theZoneOfTheJvmAndTheSettingsOfTheSessionChangeNoByte() {
+    String moments = TestPostgres.createDatabase();
+    TestPostgres.execute(
+        moments,
+        """
+        CREATE TYPE stay AS (since timestamptz, length interval, ratio float8, raw bytea);
+        CREATE TABLE moments (
+          id int4, d date, t time, ts timestamp, tz timestamptz, tzs timestamptz[], ds date[],
+          ttz timetz, span interval, spans interval[], range tstzrange, ranges tstzmultirange,
+          stay stay, stays stay[], numbers point, xs xml, class regclass);
+        INSERT INTO moments (id, d, t, ts, tz, tzs, ds, ttz, span, spans, range, ranges, stay, stays, numbers, xs, class)
+        SELECT id, d::date, t::time, (d || ' ' || t)::timestamp, (d || ' ' || t || z)::timestamptz,
+               ARRAY[(d || ' ' || t || z)::timestamptz, NULL], ARRAY[d::date], (t || z)::timetz,
+               '1 mon -2 days 03:04:05.000006', '{-1 day,1 year}',
+               tstzrange((d || ' ' || t || z)::timestamptz, NULL),
+               tstzmultirange(tstzrange((d || ' ' || t || z)::timestamptz, NULL)),
+               ROW((d || ' ' || t || z)::timestamptz, '1 year 2 mons'::interval, 0.1::float8, '\\x00ff'::bytea)::stay,
+               ARRAY[ROW((d || ' ' || t || z)::timestamptz, '1 day'::interval, 1e-300, '\\x00')::stay],
+               '(0.1,1e-300)', '<a/>', 'moments'
+        FROM (VALUES (1, '2018-03-25', '03:17:17', 'Z'), (2, '0044-03-15', '00:00', '+05:30'),
+                     (3, '1900-01-01', '23:59:59.999999', '+05:41:16')) AS v(id, d, t, z)\
         """);
     TimeZone before = TimeZone.getDefault();
     List<byte[]> files = new ArrayList<>();
     try {
       for (String zone : List.of("UTC", "Europe/Vilnius", "Asia/Kathmandu")) {
         TimeZone.setDefault(TimeZone.getTimeZone(zone));
-        try (Postgres there = TestPostgres.connect(database)) {
-          files.add(Extracted.from(there, "public.moments").file().bytes());
+        for (String settings :
+            List.of("", "TimeZone = 'America/New_York'", "TimeZone = 'Asia/Kathmandu'")) {
+          TestPostgres.execute(moments, "ALTER DATABASE " + moments + " RESET ALL");
+          if (!settings.isEmpty()) {
+            for (String setting :
+                List.of(
+                    settings,
+                    "DateStyle = 'German, DMY'",
+                    "IntervalStyle = 'iso_8601'",
+                    "bytea_output = 'escape'",
+                    "extra_float_digits = -5",
+                    "search_path = public")) {
+              TestPostgres.execute(moments, "ALTER DATABASE " + moments + " SET " + setting);
+            }
+          }
+          try (Postgres there = TestPostgres.connect(moments)) {
+            files.add(Extracted.from(there, "public.moments").file().bytes());
+          }
         }
       }
     } finally {
       TimeZone.setDefault(before);
     }
-    assertThat(files.get(1)).isEqualTo(files.get(0));
-    assertThat(files.get(2)).isEqualTo(files.get(0));
+    assertThat(files).hasSize(9);
+    for (byte[] file : files) {
+      assertThat(file).isEqualTo(files.get(0));
+    }
+  }
+
+  @Test
+  void generatedAndIdentityColumnsAreCopiedAndDroppedOnesAreNot() {
+    TestPostgres.execute(
+        database,
+        """
+        CREATE TABLE grown (
+          id int8 GENERATED ALWAYS AS IDENTITY, gone text[],
+          twice int4 GENERATED ALWAYS AS (7 * 2) STORED,
+          tags text[] GENERATED ALWAYS AS (ARRAY['a', NULL]) STORED,
+          number int4 GENERATED BY DEFAULT AS IDENTITY (START 40), lost int4);
+        ALTER TABLE grown DROP COLUMN gone, DROP COLUMN lost;
+        INSERT INTO grown DEFAULT VALUES\
+        """);
+    Group row = Extracted.from(postgres, "public.grown").file().read().get(0);
+    assertThat(row.getType().getFields().stream().map(Type::getName))
+        .containsExactly("id", "twice", "tags", "number");
+    assertThat(IntStream.range(0, 4).mapToObj(field -> Stored.value(row, field)))
+        .containsExactly("1", "14", Arrays.asList("a", null), "40");
+  }
+
+  @Test
+  void aVirtualGeneratedColumnIsCopied() {
+    assumeThat(Integer.parseInt(TestPostgres.query(database, "SHOW server_version_num")))
+        .as("the server's version")
+        .isGreaterThanOrEqualTo(180_000);
+    TestPostgres.execute(
+        database,
+        """
+        CREATE TABLE virtual (id int4, v int4 GENERATED ALWAYS AS (id * 2) VIRTUAL);
+        INSERT INTO virtual VALUES (4)\
+        """);
+    Group row = Extracted.from(postgres, "public.virtual").file().read().get(0);
+    assertThat(Stored.value(row, 1)).isEqualTo("8");
+  }
+
+  /** Stands in for pgvector and PostGIS, whose types come from the catalogue by name. */
+  @Test
+  void typesOfPgvectorAndPostgisAreListsAndWkb(@TempDir Path folder) throws Exception {
+    String extended = TestPostgres.createDatabase();
+    Path extensions = Files.createDirectories(folder.resolve("extension"));
+    for (String name : List.of("vector", "postgis")) {
+      Files.writeString(
+          extensions.resolve(name + ".control"), "default_version = '1'\nrelocatable = true\n");
+    }
+    Files.writeString(
+        extensions.resolve("vector--1.sql"),
+        """
+        CREATE TYPE vector;
+        CREATE FUNCTION vector_in(cstring) RETURNS vector LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+        CREATE FUNCTION vector_out(vector) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+        CREATE TYPE vector (INPUT = vector_in, OUTPUT = vector_out, STORAGE = extended);
+        CREATE FUNCTION vector_to_real(vector) RETURNS real[] LANGUAGE plpgsql IMMUTABLE STRICT AS
+          'BEGIN RETURN translate(format(''%s'', $1), ''[]'', ''{}'')::real[]; END';
+        CREATE CAST (vector AS real[]) WITH FUNCTION vector_to_real(vector)\
+        """);
+    Files.writeString(
+        extensions.resolve("postgis--1.sql"),
+        """
+        CREATE TYPE geometry;
+        CREATE FUNCTION geometry_in(cstring) RETURNS geometry LANGUAGE internal IMMUTABLE STRICT AS 'byteain';
+        CREATE FUNCTION geometry_out(geometry) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'byteaout';
+        CREATE FUNCTION geometry_send(geometry) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'byteasend';
+        CREATE TYPE geometry (
+          INPUT = geometry_in, OUTPUT = geometry_out, SEND = geometry_send, STORAGE = extended)\
+        """);
+    TestPostgres.execute(
+        extended,
+        """
+        SET extension_control_path = '%s:$system';
+        CREATE SCHEMA ext;
+        CREATE EXTENSION vector SCHEMA ext;
+        CREATE EXTENSION postgis SCHEMA ext;
+        CREATE TABLE public.places (id int4, v ext.vector, vs ext.vector[], g ext.geometry, gs ext.geometry[]);
+        INSERT INTO public.places VALUES
+          (1, '[1,-2.5]', '{"[1]",NULL}', '\\x0101', '{"\\\\x01",NULL}'), (2, NULL, NULL, NULL, NULL)\
+        """
+            .formatted(folder));
+    try (Postgres there = TestPostgres.connect(extended)) {
+      List<Group> rows = Extracted.from(there, "public.places").file().read();
+      Group row = rows.get(0);
+      assertThat(row.getType().getFields().stream().map(Stored::type))
+          .containsExactly("INT32", "LIST FLOAT", "LIST BINARY STRING", "BINARY", "LIST BINARY");
+      assertThat(IntStream.range(1, 5).mapToObj(field -> Stored.value(row, field)))
+          .containsExactly(
+              List.of("1.0", "-2.5"),
+              Arrays.asList("[1]", null),
+              "0101",
+              Arrays.asList("01", null));
+      assertThat(Stored.value(rows.get(1), 1)).isNull();
+    }
+  }
+
+  @Test
+  void aVectorOfPgvectorIsAListOfItsNumbers() {
+    requireExtension("vector");
+    String there = TestPostgres.createDatabase();
+    TestPostgres.execute(
+        there,
+        """
+        CREATE EXTENSION vector;
+        CREATE TABLE vectors (id int4, v vector(3), h halfvec(2), s sparsevec(4));
+        INSERT INTO vectors VALUES (1, '[1,-2.5,3e-7]', '[1,0.5]', '{1:1.5}/4')\
+        """);
+    try (Postgres extended = TestPostgres.connect(there)) {
+      Group row = Extracted.from(extended, "public.vectors").file().read().get(0);
+      assertThat(IntStream.range(1, 4).mapToObj(field -> Stored.value(row, field)))
+          .containsExactly(List.of("1.0", "-2.5", "3.0E-7"), List.of("1.0", "0.5"), "{1:1.5}/4");
+    }
+  }
+
+  @Test
+  void aGeometryOfPostgisIsItsWkb() {
+    requireExtension("postgis");
+    String there = TestPostgres.createDatabase();
+    TestPostgres.execute(
+        there,
+        """
+        CREATE EXTENSION postgis;
+        CREATE TABLE places (id int4, g geometry, p geography(Point, 4326), empty geometry);
+        INSERT INTO places VALUES (1, 'POINT(1 2)', 'POINT(1 2)', 'POINT EMPTY')\
+        """);
+    try (Postgres extended = TestPostgres.connect(there)) {
+      Group row = Extracted.from(extended, "public.places").file().read().get(0);
+      for (int field = 1; field < 4; field++) {
+        String name = row.getType().getFieldName(field);
+        assertThat(Stored.value(row, field))
+            .isEqualTo(
+                TestPostgres.query(
+                    there,
+                    "SELECT encode(ST_AsEWKB(%s::geometry), 'hex') FROM places".formatted(name)));
+      }
+    }
+  }
+
+  private static void requireExtension(String name) {
+    assumeThat(
+            TestPostgres.query(
+                database,
+                "SELECT 1 FROM pg_available_extensions WHERE name = '%s'".formatted(name)))
+        .as("extension %s", name)
+        .isNotNull();
   }
 
   @Test

@@ -324,4 +324,67 @@ class CatalogueIT {
     assertThat(reader.<SourceIdentity>read(c -> new Catalogue().identity(c)))
         .isEqualTo(new SourceIdentity(Long.parseLong(expected), database));
   }
+
+  private static boolean unique(String table, String column) {
+    return postgres.read(
+        connection -> new Catalogue().isUnique(connection, TableName.parse(table), column));
+  }
+
+  @Test
+  void aUniqueIndexOnTheColumnMakesItUnique() {
+    execute(
+        """
+        CREATE TABLE "Unique" (
+          id int8 PRIMARY KEY, sku text, "Late ""one" int4 UNIQUE DEFERRABLE INITIALLY DEFERRED,
+          more int4, a int4, b int4, UNIQUE (a, b));
+        CREATE UNIQUE INDEX ON "Unique" (sku) INCLUDE (more);
+        CREATE TABLE split (id int8, day date, UNIQUE (id)) PARTITION BY RANGE (id);
+        CREATE TABLE split_1 PARTITION OF split FOR VALUES FROM (1) TO (10)""");
+    assertThat(unique("public.\"Unique\"", "id")).isTrue();
+    assertThat(unique("public.\"Unique\"", "sku")).isTrue();
+    assertThat(unique("public.\"Unique\"", "Late \"one")).isTrue();
+    assertThat(unique("public.\"Unique\"", "more")).as("included only").isFalse();
+    assertThat(unique("public.\"Unique\"", "a")).as("with another column").isFalse();
+    assertThat(unique("public.split", "id")).isTrue();
+    assertThat(unique("public.split", "day")).isFalse();
+    assertThat(unique("public.split_1", "id")).isTrue();
+  }
+
+  @Test
+  void anIndexThatDoesNotHoldForEachRowMakesNothingUnique() {
+    execute(
+        """
+        CREATE COLLATION anycase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+        CREATE TABLE loose (a int4, b text, c text, d numeric, e text COLLATE anycase, f text);
+        CREATE INDEX ON loose (a);
+        CREATE UNIQUE INDEX ON loose (b) WHERE b <> 'x';
+        CREATE UNIQUE INDEX ON loose (lower(c));
+        CREATE UNIQUE INDEX ON loose (trunc(d));
+        CREATE UNIQUE INDEX ON loose (e COLLATE "C");
+        CREATE UNIQUE INDEX ON loose (f COLLATE anycase);
+        CREATE TABLE mother (id int8 PRIMARY KEY);
+        CREATE TABLE child () INHERITS (mother);
+        CREATE VIEW seen AS SELECT id FROM mother;
+        CREATE TABLE twice (id int8);
+        INSERT INTO twice VALUES (1), (1);
+        CREATE TABLE parts (id int8) PARTITION BY RANGE (id);
+        CREATE TABLE part PARTITION OF parts FOR VALUES FROM (1) TO (10);
+        CREATE UNIQUE INDEX ON ONLY parts (id)""");
+    assertThatThrownBy(() -> execute("CREATE UNIQUE INDEX CONCURRENTLY broken ON twice (id)"))
+        .hasStackTraceContaining("could not create unique index");
+    for (String column : List.of("a", "b", "c", "d", "e", "f")) {
+      assertThat(unique("public.loose", column)).as(column).isFalse();
+    }
+    assertThat(unique("public.mother", "id")).as("has a child").isFalse();
+    assertThat(unique("public.child", "id")).as("has no index of its own").isFalse();
+    assertThat(unique("public.seen", "id")).as("a view").isFalse();
+    assertThat(
+            TestPostgres.query(database, "SELECT count(*) FROM pg_class WHERE relname = 'broken'"))
+        .isEqualTo("1");
+    assertThat(unique("public.twice", "id")).as("an index that could not be built").isFalse();
+    assertThat(unique("public.parts", "id")).as("a partition has no part of it").isFalse();
+    execute("CREATE UNIQUE INDEX part_id ON part (id)");
+    execute("ALTER INDEX parts_id_idx ATTACH PARTITION part_id");
+    assertThat(unique("public.parts", "id")).as("now it has").isTrue();
+  }
 }

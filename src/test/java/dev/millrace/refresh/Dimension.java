@@ -7,6 +7,8 @@ import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
 import dev.millrace.postgres.TableName;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -69,6 +71,23 @@ final class Dimension {
     return postgres.read(connection -> audit.read(postgres, connection, () -> {}));
   }
 
+  /** Returns how Postgres does the audit of the source. */
+  String sourcePlan(Load load) {
+    SourceAudit audit = new SourceAudit(plan(load), source, columns.encoding());
+    return postgres.read(
+        connection -> {
+          boolean unique = new Catalogue().isUnique(connection, source, names().get(0));
+          try (Statement statement = connection.createStatement();
+              ResultSet line = statement.executeQuery("EXPLAIN " + audit.sql(unique))) {
+            List<String> plan = new ArrayList<>();
+            while (line.next()) {
+              plan.add(line.getString(1));
+            }
+            return String.join("\n", plan);
+          }
+        });
+  }
+
   AuditFigures auditTarget(Load load) {
     return new TargetAudit(plan(load)).read(warehouse.client(), target(load), Warehouse.LIMIT);
   }
@@ -80,6 +99,38 @@ final class Dimension {
 
   TargetTable target(Load load) {
     return warehouse.table(source.table() + "_" + load.name().toLowerCase(Locale.ROOT));
+  }
+
+  /** Audits the source for the first time, as a refresh does. */
+  SourceFigures known() {
+    SourceAudit audit = new SourceAudit(plan(Load.PUSH), source, columns.encoding());
+    return postgres.read(
+        connection ->
+            SourceFigures.of(
+                audit.read(postgres, connection, () -> {}), SourceVersion.of(connection, source)));
+  }
+
+  /**
+   * Makes the target anew and loads it as a refresh does.
+   *
+   * @param known what the source's audit found before
+   * @return the figures that the load takes for those of its snapshot
+   */
+  AuditFigures push(SourceFigures known) {
+    create(Load.PUSH);
+    Layout layout =
+        new Layout(
+            source,
+            target(Load.PUSH),
+            mappings(Load.PUSH),
+            plan(Load.PUSH),
+            access(),
+            columns.encoding(),
+            true,
+            "");
+    return new TableLoad(
+            warehouse.client(), layout, target(Load.PUSH), Warehouse.id(), Warehouse.LIMIT)
+        .push(postgres, known, () -> {});
   }
 
   /** Makes the target anew and loads it. */

@@ -8,14 +8,25 @@ import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableName;
+import dev.millrace.testing.Await;
 import dev.millrace.testing.TestPostgres;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -174,6 +185,185 @@ class LoadIT {
     dimension.load(load);
     assertThat(dimension.auditTarget(load).rows()).isEqualTo("1000000");
     assertThat(dimension.differences(load)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "ALTER TABLE %s ADD PRIMARY KEY (id)",
+        "ALTER TABLE %s ADD UNIQUE (id) DEFERRABLE INITIALLY DEFERRED",
+        "CREATE UNIQUE INDEX ON %s (id)",
+      })
+  void aUniqueIndexGivesTheSameFiguresWithoutASort(String index) {
+    Dimension dimension =
+        table(
+            List.of("Int64", "Nullable(String)"),
+            "CREATE TABLE %s AS SELECT g::int8 AS id, nullif('n' || g % 7, 'n3') AS x FROM generate_series(1, 1000) g");
+    AuditFigures counted = dimension.auditSource(Load.PULL);
+    assertThat(dimension.sourcePlan(Load.PULL)).contains("Sort");
+
+    TestPostgres.execute(database, index.replace("%s", "t" + TABLES.get()));
+
+    assertThat(dimension.sourcePlan(Load.PULL)).doesNotContain("Sort");
+    assertThat(dimension.auditSource(Load.PULL)).isEqualTo(counted);
+    assertThat(counted.distinct()).isEqualTo("1000");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "CREATE UNIQUE INDEX ON %s (id) WHERE x = 'first'",
+        "CREATE UNIQUE INDEX ON %s (id, x)",
+        "CREATE UNIQUE INDEX CONCURRENTLY ON %s (id)",
+        "ALTER TABLE %s RENAME TO %s_child; CREATE TABLE %s (LIKE %s_child, PRIMARY KEY (id)); ALTER TABLE %s_child INHERIT %s",
+      })
+  void keysThatAnIndexDoesNotHoldForAreCounted(String index) {
+    Dimension dimension =
+        table(
+            List.of("Int64", "String"),
+            "CREATE TABLE %s (id int8 NOT NULL, x text NOT NULL)",
+            "INSERT INTO %s VALUES (1, 'first'), (1, 'second'), (2, 'second')");
+    try {
+      TestPostgres.execute(database, index.replace("%s", "t" + TABLES.get()));
+    } catch (IllegalStateException refused) {
+      assertThat(index).as(refused.getCause().getMessage()).contains("CONCURRENTLY");
+    }
+
+    assertThat(dimension.auditSource(Load.PULL).rows()).isEqualTo("3");
+    assertThat(dimension.auditSource(Load.PULL).distinct()).isEqualTo("2");
+  }
+
+  /** Figures that no audit can have found, but of the version that the audit was of. */
+  private static SourceFigures made(SourceFigures known) {
+    return new SourceFigures("-1", "-1", "-1", "", known.nulls(), known.hash(), known.version());
+  }
+
+  private static String snapshot() {
+    return TestPostgres.query(
+        database,
+        "SELECT concat(pg_current_snapshot(), checkpoint_lsn) FROM pg_control_checkpoint()");
+  }
+
+  @Test
+  void aPushAuditsASourceOnceWhenNothingWasCommittedInBetween() {
+    Dimension dimension =
+        table(
+            List.of("Int64"),
+            "CREATE TABLE %s AS SELECT g::int8 AS id FROM generate_series(1, 100) g");
+    // The server's own vacuum may commit in between, though hardly ever twice.
+    Await.until(
+        "nothing is committed in between",
+        Duration.ofMinutes(1),
+        () -> {
+          String before = snapshot();
+          SourceFigures known = dimension.known();
+          assertThat(known.version()).contains(" ");
+          String pushed = dimension.push(made(known)).rows();
+          boolean quiet = snapshot().equals(before);
+          assertThat(pushed).isEqualTo(quiet ? "-1" : pushed);
+          return quiet;
+        },
+        LoadIT::snapshot);
+    assertThat(dimension.differences(Load.PUSH)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "INSERT INTO %s VALUES (101)",
+        "CREATE TABLE other_%s ()",
+        "UPDATE %s SET id = id WHERE id = 1",
+        "TRUNCATE %s",
+      })
+  void aPushAuditsASourceAgainAfterACommit(String commit) {
+    Dimension dimension =
+        table(
+            List.of("Int64"),
+            "CREATE TABLE %s AS SELECT g::int8 AS id FROM generate_series(1, 100) g");
+    SourceFigures known = dimension.known();
+    TestPostgres.execute(database, commit.replace("%s", "t" + TABLES.get()));
+
+    AuditFigures source = dimension.push(made(known));
+
+    assertThat(source).isEqualTo(dimension.auditSource(Load.PUSH));
+    assertThat(dimension.differences(Load.PUSH)).isEmpty();
+  }
+
+  @Test
+  void aPushAuditsASourceAgainAfterTheCommitOfWhatWasOpen() throws SQLException {
+    Dimension dimension =
+        table(
+            List.of("Int64"),
+            "CREATE TABLE %s AS SELECT g::int8 AS id FROM generate_series(1, 100) g");
+    try (Connection writer =
+            TestPostgres.server().getDatabase("postgres", database).getConnection();
+        Statement statement = writer.createStatement()) {
+      writer.setAutoCommit(false);
+      statement.execute("INSERT INTO t%d VALUES (101)".formatted(TABLES.get()));
+      // A later one that is done, so that the open one is below the snapshot's bound.
+      TestPostgres.execute(database, "CREATE TABLE later_t%d ()".formatted(TABLES.get()));
+      SourceFigures known = dimension.known();
+      assertThat(known.rows()).isEqualTo("100");
+      assertThat(known.version()).matches(".*:[0-9]+");
+      writer.commit();
+
+      assertThat(dimension.push(made(known)).rows()).isEqualTo("101");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "CREATE VIEW %s AS SELECT 1::int8 AS id",
+        "CREATE UNLOGGED TABLE %s (id int8 NOT NULL)",
+        "CREATE TABLE %s (id int8) PARTITION BY RANGE (id); CREATE UNLOGGED TABLE %s_1 PARTITION OF %s FOR VALUES FROM (1) TO (9)",
+        "CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER s_%s FOREIGN DATA WRAPPER file_fdw; CREATE TABLE %s (id int8); CREATE FOREIGN TABLE %s_1 () INHERITS (%s) SERVER s_%s OPTIONS (filename '/dev/null')",
+      })
+  void rowsThatNoSnapshotHoldsHaveNoVersion(String create) {
+    String name = "v" + TABLES.incrementAndGet();
+    TestPostgres.execute(database, create.replace("%s", name));
+
+    assertThat(
+            postgres.<Optional<String>>read(
+                connection -> SourceVersion.of(connection, new TableName("public", name))))
+        .isEmpty();
+  }
+
+  /** The list of what is open may be empty there, whatever is. */
+  @Test
+  void aStandbyHasNoVersion(@TempDir Path folder) throws IOException, SQLException {
+    Path data = folder.resolve("data");
+    TableName table = new TableName("public", "plain");
+    try (EmbeddedPostgres primary = over(data);
+        Connection connection = primary.getPostgresDatabase().getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE TABLE plain (id int8)");
+      assertThat(SourceVersion.of(connection, table)).isNotEmpty();
+    }
+    Files.createFile(data.resolve("standby.signal"));
+    try (EmbeddedPostgres standby = over(data);
+        Connection connection = standby.getPostgresDatabase().getConnection()) {
+      assertThat(SourceVersion.of(connection, table)).isEmpty();
+    }
+  }
+
+  private static EmbeddedPostgres over(Path data) throws IOException {
+    return EmbeddedPostgres.builder()
+        .setDataDirectory(data)
+        .setCleanDataDirectory(false)
+        .setServerConfig("fsync", "off")
+        .start();
+  }
+
+  @Test
+  void figuresWithoutAVersionHoldAtNone() {
+    AuditFigures figures = new AuditFigures("1", "1", "1", "", List.of(), null);
+
+    assertThat(SourceFigures.of(figures, Optional.empty()).holdAt(Optional.empty())).isFalse();
+    assertThat(SourceFigures.of(figures, Optional.of("1")).holdAt(Optional.empty())).isFalse();
+    assertThat(SourceFigures.of(figures, Optional.of("1")).holdAt(Optional.of("2"))).isFalse();
+    assertThat(SourceFigures.of(figures, Optional.of("1")).holdAt(Optional.of("1"))).isTrue();
+    assertThat(SourceFigures.of(figures, Optional.of("1")).figures()).isEqualTo(figures);
   }
 
   @Test

@@ -6,17 +6,23 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.millrace.app.Configuration;
 import dev.millrace.app.Worker;
+import dev.millrace.dev.ClickHouseServer;
 import dev.millrace.testing.Appdb;
 import dev.millrace.testing.Await;
 import dev.millrace.testing.TestDimension;
+import dev.millrace.testing.TestStack;
 import dev.millrace.testing.TestTemporal;
 import dev.millrace.testing.TestWorker;
 import io.temporal.client.WorkflowStub;
 import io.temporal.client.WorkflowUpdateException;
 import io.temporal.failure.ApplicationFailure;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -309,6 +315,181 @@ class RefreshIT {
     }
   }
 
+  @Test
+  void aWriterBetweenTheAuditAndThePullFailsParity() throws SQLException {
+    TestDimension dimension = TestDimension.create("refresh-busy", 100);
+    try (Worker worker = worker(dimension, Map.of())) {
+      dimension.refresh("first", "");
+      List<String> before = dimension.liveRows();
+      dimension.change(10);
+
+      WorkflowStub run = writeInMidLoad(dimension, "");
+
+      ApplicationFailure failure = TestTemporal.failure(run);
+      assertThat(failure.getType()).isEqualTo("PARITY_MISMATCH");
+      assertThat(failure.getOriginalMessage())
+          .contains(
+              "source 100|100|", "shadow 110|110|", "use load push", "The live table is untouched");
+      assertThat(dimension.liveRows()).isEqualTo(before);
+      assertThat(dimension.rowsOf(dimension.live() + "__refresh"))
+          .isEqualTo(dimension.sourceRows());
+      String runId = TestDimension.status(run).path("runId").asText();
+      Await.until(
+          "the run failed",
+          SECONDS,
+          () -> TestDimension.end(runId).equals("failed/error"),
+          () -> TestDimension.end(runId));
+      assertThat(TestDimension.events(runId)).endsWith("audit_shadow ok", "verdict error");
+
+      assertThat(dimension.refresh("again", "").path("outcome").asText()).isEqualTo("published");
+      dimension.requireEqual();
+    }
+  }
+
+  @Test
+  void aWriterInMidLoadIsNotInThePushedSnapshot() throws SQLException {
+    TestDimension dimension = TestDimension.create("refresh-busy-push", 100);
+    try (Worker worker = worker(dimension, Map.of())) {
+      List<String> before = dimension.sourceRows();
+
+      WorkflowStub run = writeInMidLoad(dimension, "\"load\": \"push\"");
+
+      assertThat(TestTemporal.result(run).path("outcome").asText()).isEqualTo("published");
+      assertThat(dimension.sourceRows()).hasSize(110);
+      assertThat(dimension.liveRows()).isEqualTo(before);
+    }
+  }
+
+  /**
+   * Starts a refresh and adds ten rows to its source after the audit and before the load. Postgres
+   * gives locks in the order in which they were asked for: the audit waits for the first lock, the
+   * writer for the audit, and the load for the writer.
+   */
+  private static WorkflowStub writeInMidLoad(TestDimension dimension, String more)
+      throws SQLException {
+    String lock = "LOCK TABLE %s.stop IN ACCESS EXCLUSIVE MODE".formatted(dimension.schema());
+    try (Connection gate = TestStack.postgres().connect();
+        Connection writer = TestStack.postgres().connect();
+        Statement gating = gate.createStatement();
+        Statement writing = writer.createStatement()) {
+      gate.setAutoCommit(false);
+      writer.setAutoCommit(false);
+      gating.execute(lock);
+      WorkflowStub run = dimension.start("busy", more);
+      awaitWaiting(dimension, "AccessShareLock");
+      CompletableFuture<Void> locking =
+          CompletableFuture.runAsync(
+              () -> {
+                try {
+                  writing.execute(lock);
+                } catch (SQLException exception) {
+                  throw new IllegalStateException(exception);
+                }
+              });
+      awaitWaiting(dimension, "AccessExclusiveLock");
+      gate.commit();
+      assertThat(locking).succeedsWithin(SECONDS);
+      writing.execute(
+          "INSERT INTO %s.stop SELECT i, 'late', 1, 1, now() FROM generate_series(101, 110) AS i"
+              .formatted(dimension.schema()));
+      awaitWaiting(dimension, "AccessShareLock");
+      writer.commit();
+      return run;
+    }
+  }
+
+  private static void awaitWaiting(TestDimension dimension, String mode) {
+    Await.until(
+        "somebody waits for " + mode,
+        SECONDS,
+        () ->
+            Appdb.value(
+                    "SELECT count(*) FROM pg_locks WHERE relation = '%s.stop'::regclass AND mode = '%s' AND NOT granted"
+                        .formatted(dimension.schema(), mode))
+                .equals("1"),
+        () -> String.join("\n", Appdb.values("SELECT l::text FROM pg_locks AS l")));
+  }
+
+  /** Case 57. */
+  @Test
+  void dictionariesAreReloadedAfterTheSwapAndAFailureIsAWarning() {
+    TestDimension dimension = TestDimension.create("refresh-dictionary", 100);
+    String good = dimension.live() + "_zones";
+    String broken = dimension.live() + "_broken";
+    makeDictionary(good, "TABLE '%s' DB 'analytics'".formatted(dimension.schema()));
+    makeDictionary(
+        broken,
+        "QUERY 'SELECT toUInt64(code), throwIf(zone >= 0, \\'the words of the test\\') FROM %s'"
+            .formatted(dimension.live()));
+    String zone = "SELECT dictGet('%s', 'zone', toUInt64(5))".formatted(good);
+    try (Worker worker = worker(dimension, Map.of())) {
+      dimension.refresh("first", "");
+      assertThat(TestDimension.ask(zone).strip()).isEqualTo("5");
+      dimension.change(10);
+      JsonNode second = dimension.refresh("second", "");
+      assertThat(second.path("warnings").toString())
+          .contains("dictionaries over the table", good, "name them in reload_dictionaries");
+      assertThat(TestDimension.ask(zone).strip()).as("nobody reloads it").isEqualTo("5");
+
+      dimension.change(10);
+      JsonNode result =
+          dimension.refresh(
+              "third",
+              "\"reload_dictionaries\": [\"%s\", \"analytics.nowhere\", \"%s\"]"
+                  .formatted(broken, good));
+
+      assertThat(result.path("outcome").asText()).isEqualTo("published");
+      assertThat(TestDimension.ask(zone).strip()).isEqualTo("7");
+      assertThat(result.path("warnings").toString())
+          .contains(
+              "dictionary %s could not be reloaded".formatted(broken),
+              "the words of the test",
+              "dictionary analytics.nowhere could not be reloaded")
+          .doesNotContain("dictionary %s could not".formatted(good))
+          .doesNotContain("name them in reload_dictionaries");
+      dimension.requireEqual();
+      awaitEnd(result, "ok/clean");
+    } finally {
+      TestDimension.ask("DROP DICTIONARY " + good);
+      TestDimension.ask("DROP DICTIONARY " + broken);
+    }
+  }
+
+  private static void makeDictionary(String name, String source) {
+    ClickHouseServer server = TestStack.clickHouse();
+    TestDimension.ask(
+        "CREATE DICTIONARY %s (code UInt64, zone Int32) PRIMARY KEY code SOURCE(CLICKHOUSE(USER '%s' PASSWORD '%s' %s)) LAYOUT(HASHED()) LIFETIME(0)"
+            .formatted(name, server.adminUser(), server.adminPassword(), source));
+  }
+
+  /** Case 70. */
+  @ParameterizedTest
+  @CsvSource({
+    "pull, MergeTree",
+    "push, MergeTree",
+    "pull, ReplacingMergeTree",
+    "push, ReplacingMergeTree"
+  })
+  void aRowThatIsDeletedInPostgresIsGoneAfterTheRefresh(String load, String engine) {
+    TestDimension dimension =
+        TestDimension.create("refresh-gone-" + load + (engine.startsWith("R") ? "-r" : ""), 100);
+    TestDimension.ask("DROP TABLE %s SYNC".formatted(dimension.live()));
+    TestDimension.ask(dimension.createLive().replace("MergeTree", engine));
+    String more = "\"load\": \"%s\"".formatted(load);
+    String gone = "SELECT count() FROM %s WHERE code = 50".formatted(dimension.live());
+    try (Worker worker = worker(dimension, Map.of())) {
+      dimension.refresh("first", more);
+      assertThat(TestDimension.ask(gone).strip()).isEqualTo("1");
+      Appdb.execute("DELETE FROM %s.stop WHERE code = 50".formatted(dimension.schema()));
+
+      JsonNode result = dimension.refresh("second", more);
+
+      assertThat(result.path("rows_after").asText()).isEqualTo("99");
+      assertThat(TestDimension.ask(gone).strip()).isEqualTo("0");
+      dimension.requireEqual();
+    }
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -338,7 +519,7 @@ class RefreshIT {
     private static final TestDimension DIMENSION = TestDimension.create("refresh-bad", 10);
 
     static {
-      dev.millrace.testing.TestStack.stack().attach(worker(DIMENSION, Map.of()));
+      TestStack.stack().attach(worker(DIMENSION, Map.of()));
     }
   }
 }

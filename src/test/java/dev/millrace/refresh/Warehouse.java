@@ -69,7 +69,7 @@ final class Warehouse implements AutoCloseable {
     return client.query("SELECT count() FROM " + table.sql(), row -> row.number(1)).get(0);
   }
 
-  private static String id() {
+  static String id() {
     return "test-" + UUID.randomUUID();
   }
 

@@ -91,8 +91,7 @@ class ExactnessTest {
         new Reading("a", last.snapshot(), 1, "PT24H", last.files(), null, null, false);
 
     assertThat(
-            Exactness.of(
-                    Relation.Kind.TABLE, now("15:20", 1), FILES, overflowed, false, "PT24H")
+            Exactness.of(Relation.Kind.TABLE, now("15:20", 1), FILES, overflowed, false, "PT24H")
                 .reason())
         .contains("1,000,000 transactions");
   }

@@ -61,7 +61,8 @@ class LateRowsIT {
     }
     assertThat(runs.run(parcel).result().rows()).isEqualTo(1);
     assertThat(runs.run(parcel).result().rows()).isZero();
-    assertThat(runs.values("late.parcel", "id")).containsExactly("1", "2", "3", "4", "5", "6", "7", "8");
+    assertThat(runs.values("late.parcel", "id"))
+        .containsExactly("1", "2", "3", "4", "5", "6", "7", "8");
   }
 
   @Test
@@ -360,15 +361,17 @@ class LateRowsIT {
                 Await.until(
                     "the read waits for the lock",
                     () ->
-                        !"0".equals(
-                            runs.value(
-                                "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'late.cut'::regclass")));
+                        !"0"
+                            .equals(
+                                runs.value(
+                                    "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'late.cut'::regclass")));
                 commitTruncation(session, statement);
               });
       assertThatThrownBy(
               () ->
                   runs.run(
-                      cut, () -> execute(statement, "LOCK TABLE late.cut IN ACCESS EXCLUSIVE MODE")))
+                      cut,
+                      () -> execute(statement, "LOCK TABLE late.cut IN ACCESS EXCLUSIVE MODE")))
           .hasMessageContaining("was rewritten, truncated");
       truncated.join();
     }

@@ -66,8 +66,7 @@ class ManifestIT {
     assertThat(manifest.path("rows").asLong()).isEqualTo(100);
     assertThat(manifest.path("bytes").asLong()).isEqualTo(bytes.length);
     assertThat(manifest.path("sha256").textValue())
-        .isEqualTo(
-            HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes)));
+        .isEqualTo(HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes)));
     assertThat(manifest.path("object").textValue())
         .isEqualTo("shop/parcel/" + objects.get(0).getFileName());
     assertThat(manifest.path("previous_object").isNull()).isTrue();
@@ -92,8 +91,7 @@ class ManifestIT {
     assertThat(next.path("previous_object")).isEqualTo(manifest.path("object"));
     assertThat(next.path("low")).isEqualTo(manifest.path("high"));
     assertThat(next.path("late_above").textValue())
-        .isEqualTo(
-            Watermark.of(Watermark.instant(first.result().high()).minusSeconds(24 * 3600)));
+        .isEqualTo(Watermark.of(Watermark.instant(first.result().high()).minusSeconds(24 * 3600)));
     assertThat(next.path("high").textValue()).isEqualTo(second.result().high());
     assertThat(runs.value("SELECT count(*) FROM millrace.manifest")).isEqualTo("0");
   }

@@ -2,9 +2,11 @@ package dev.millrace.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.entry;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.TableName;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -59,8 +61,9 @@ class ReplicateInputParserTest {
         parse(
             "{"
                 + REAL
-                + ", \"update_key\": \"ts\", \"tables\": [\"Public.A\", {\"table\": \"\\\"My Schema\\\".\\\"Order\\\"\","
-                + " \"update_key\": \"Changed At\", \"columns\": [\"id\"], \"exclude\": [\"photo\"]}]}");
+                + ", \"update_key\": \"ts\", \"tables\": [\"Public.A\", {\"table\": \"\\\"My"
+                + " Schema\\\".\\\"Order\\\"\", \"update_key\": \"Changed At\", \"columns\":"
+                + " [\"id\"], \"exclude\": [\"photo\"]}]}");
 
     assertThat(input.tables())
         .containsExactly(
@@ -70,6 +73,38 @@ class ReplicateInputParserTest {
                 "Changed At",
                 List.of("id"),
                 List.of("photo")));
+  }
+
+  @Test
+  void rulesOfTypesAreForAllTablesAndForColumns() {
+    ReplicateInput input =
+        parse(
+            "{"
+                + REAL
+                + ", \"numeric\": \"decimal(38, 9)\", \"nan\": \"null\", \"infinity\": \"clamp\","
+                + " \"arrays\": \"text\", \"tables\": [\"a.b\", {\"table\": \"a.c\", \"types\":"
+                + " {\"Amount\": {\"numeric\": \"fail\", \"arrays\": \"list\"}}}]}");
+
+    ColumnRules rules =
+        new ColumnRules(
+            new ColumnRules.Numeric(ColumnRules.NumericForm.DECIMAL, 38, 9),
+            ColumnRules.Nan.NULL,
+            ColumnRules.Infinity.CLAMP,
+            ColumnRules.Arrays.TEXT);
+    assertThat(input.tables()).extracting(TableRequest::rules).containsOnly(rules);
+    assertThat(input.tables().get(0).types()).isEmpty();
+    assertThat(input.tables().get(1).types())
+        .containsExactly(
+            entry(
+                "Amount",
+                new ColumnRules(
+                    new ColumnRules.Numeric(ColumnRules.NumericForm.FAIL, 0, 0),
+                    null,
+                    null,
+                    ColumnRules.Arrays.LIST)));
+    assertThat(parse("{" + REAL + "}").tables())
+        .extracting(TableRequest::rules)
+        .containsOnly(ColumnRules.DEFAULT);
   }
 
   @Test
@@ -127,10 +162,35 @@ class ReplicateInputParserTest {
         "{\"demo_mode\": true, \"tables\": [\"a.b\", \"A.B\"]} | names a.b twice",
         "{\"demo_mode\": true, \"tables\": [{\"tabel\": \"a.b\"}]} | did you mean table?",
         "{\"demo_mode\": true, \"tables\": [{}]} | no field table",
-        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"columns\": []}]} | tables[0].columns is empty",
-        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"columns\": [1]}]} | list of column names",
-        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"exclude\": [\"x\", \"x\"]}]} | names 'x' twice",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"columns\": []}]} |"
+            + " tables[0].columns is empty",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"columns\": [1]}]} | list of"
+            + " column names",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"exclude\": [\"x\", \"x\"]}]} |"
+            + " names 'x' twice",
         "{\"continuation\": {}} | has no field 'continuation'",
+        "{\"numeric\": \"decimal\"} | numeric 'decimal' is none of text, decimal(p,s) such as"
+            + " decimal(38,9), fail",
+        "{\"numeric\": \"decimal(39,9)\"} | numeric is decimal(39,9); it has 1 to 38 digits",
+        "{\"numeric\": \"decimal(0,0)\"} | it has 1 to 38 digits",
+        "{\"numeric\": \"decimal(9,10)\"} | it has 1 to 38 digits",
+        "{\"numeric\": 9} | numeric must be a text",
+        "{\"nan\": null} | nan must be a text",
+        "{\"nan\": \"clamp\"} | nan 'clamp' is none of fail, null",
+        "{\"infinity\": \"zero\"} | infinity 'zero' is none of fail, null, clamp",
+        "{\"arrays\": \"json\"} | arrays 'json' is none of list, text",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": []}]} | tables[0].types"
+            + " must be an object",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": {}}]} | tables[0].types"
+            + " is empty",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": {\"x\": \"text\"}}]} |"
+            + " tables[0].types.x must be an object",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": {\"x\": {}}}]} |"
+            + " tables[0].types.x must be an object",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": {\"x\": {\"nun\":"
+            + " \"null\"}}}]} | did you mean nan?",
+        "{\"demo_mode\": true, \"tables\": [{\"table\": \"a.b\", \"types\": {\"x\": {\"nan\":"
+            + " \"no\"}}}]} | tables[0].types.x.nan 'no' is none of",
       })
   void whatIsWrongIsRefusedByName(String json, String message) {
     assertThatThrownBy(() -> parse(json))

@@ -65,9 +65,7 @@ class StandbyIT {
     try (Stream<Path> files = Files.walk(from)) {
       for (Path file : files.toList()) {
         Files.copy(
-            file,
-            to.resolve(from.relativize(file).toString()),
-            StandardCopyOption.COPY_ATTRIBUTES);
+            file, to.resolve(from.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
       }
     }
   }

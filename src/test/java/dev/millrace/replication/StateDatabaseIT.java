@@ -58,7 +58,7 @@ class StateDatabaseIT {
                 WHERE relkind IN ('r', 'v') AND nspname IN ('control', 'millrace')
                 """))
         .isEqualTo(
-            "control.budget_usage control.event control.lease control.run millrace.folder millrace.intent millrace.queue millrace.reservation millrace.table_result millrace.table_state millrace.watermark");
+            "control.budget_usage control.event control.lease control.run millrace.folder millrace.intent millrace.manifest millrace.queue millrace.reading millrace.reservation millrace.table_result millrace.table_state millrace.watermark");
   }
 
   @Test

@@ -168,13 +168,11 @@ final class Story implements AutoCloseable {
 
   private List<Long> versions(String low, String high) throws SQLException {
     KeyKind kind = times ? KeyKind.TIMESTAMPTZ : KeyKind.NUMBER;
-    String condition =
-        Bounds.condition(new Window(kind, low, high), "k", ZoneOffset.UTC, false);
+    String condition = Bounds.condition(new Window(kind, low, high), "k", ZoneOffset.UTC, false);
     List<Long> versions = new ArrayList<>();
     try (Statement statement = observer.createStatement();
         ResultSet row =
-            statement.executeQuery(
-                "SELECT version FROM %s WHERE %s".formatted(table, condition))) {
+            statement.executeQuery("SELECT version FROM %s WHERE %s".formatted(table, condition))) {
       while (row.next()) {
         versions.add(row.getLong(1));
       }
@@ -199,11 +197,7 @@ final class Story implements AutoCloseable {
   public String toString() {
     return "%s, key %s, look-back %s and %d, windows of %d rows"
         .formatted(
-            table,
-            times ? "times" : "numbers",
-            asked.lookBack(),
-            asked.keys(),
-            asked.windowRows());
+            table, times ? "times" : "numbers", asked.lookBack(), asked.keys(), asked.windowRows());
   }
 
   @Override

@@ -26,7 +26,20 @@ class TableEventTest {
   private static CopiedTable copied(String low, long rows, Integer extracts, Long millis) {
     return new CopiedTable(
         new TableResult(
-            "public.t", low, "9", rows, 0, null, 0, low == null, 0, false, 0, null, null, List.of()),
+            "public.t",
+            low,
+            "9",
+            rows,
+            0,
+            null,
+            0,
+            low == null,
+            0,
+            false,
+            0,
+            null,
+            null,
+            List.of()),
         extracts,
         2,
         millis,

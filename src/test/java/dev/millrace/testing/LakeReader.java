@@ -31,6 +31,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotat
 import org.apache.parquet.schema.LogicalTypeAnnotation.TimestampLogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
+import org.apache.parquet.schema.Type;
 import software.amazon.awssdk.auth.credentials.AwsBasicCredentials;
 import software.amazon.awssdk.auth.credentials.StaticCredentialsProvider;
 import software.amazon.awssdk.http.apache5.Apache5HttpClient;
@@ -120,6 +121,27 @@ public final class LakeReader {
    * @param key the key, or the address {@code s3://bucket/key} that results tell
    */
   public static List<Map<String, String>> rows(String key) {
+    return read(key, LakeReader::rows);
+  }
+
+  /** Returns the key-value metadata of one object's footer. */
+  public static Map<String, String> metadata(String key) {
+    return read(
+        key,
+        file -> {
+          try (ParquetFileReader reader = open(file)) {
+            return reader.getFileMetaData().getKeyValueMetaData();
+          }
+        });
+  }
+
+  /** Reads a file. */
+  @FunctionalInterface
+  private interface Reading<T> {
+    T read(Path file) throws IOException;
+  }
+
+  private static <T> T read(String key, Reading<T> reading) {
     String scheme = "s3://" + EmbeddedStack.BUCKET + "/";
     String wanted = key.startsWith(scheme) ? key.substring(scheme.length()) : key;
     try {
@@ -130,7 +152,7 @@ public final class LakeReader {
             Holder.CLIENT
                 .getObjectAsBytes(request -> request.bucket(EmbeddedStack.BUCKET).key(wanted))
                 .asByteArray());
-        return rows(file);
+        return reading.read(file);
       } finally {
         Files.delete(file);
       }
@@ -142,11 +164,7 @@ public final class LakeReader {
   /** Returns the rows of a file, each as values by column, in the file's order. */
   public static List<Map<String, String>> rows(Path file) {
     List<Map<String, String>> rows = new ArrayList<>();
-    ParquetReadOptions options =
-        ParquetReadOptions.builder(new PlainParquetConfiguration())
-            .withCodecFactory(new ZstdReading())
-            .build();
-    try (ParquetFileReader reader = ParquetFileReader.open(new LocalInputFile(file), options)) {
+    try (ParquetFileReader reader = open(file)) {
       MessageType schema = reader.getFileMetaData().getSchema();
       for (PageReadStore group = reader.readNextRowGroup();
           group != null;
@@ -165,15 +183,36 @@ public final class LakeReader {
     return rows;
   }
 
+  private static ParquetFileReader open(Path file) throws IOException {
+    return ParquetFileReader.open(
+        new LocalInputFile(file),
+        ParquetReadOptions.builder(new PlainParquetConfiguration())
+            .withCodecFactory(new ZstdReading())
+            .build());
+  }
+
   private static Map<String, String> values(MessageType schema, Group row) {
     Map<String, String> values = new LinkedHashMap<>();
     for (int field = 0; field < schema.getFieldCount(); field++) {
       boolean isNull = row.getFieldRepetitionCount(field) == 0;
       values.put(
-          schema.getFieldName(field),
-          isNull ? null : value(schema.getType(field).asPrimitiveType(), row, field));
+          schema.getFieldName(field), isNull ? null : value(schema.getType(field), row, field));
     }
     return values;
+  }
+
+  private static String value(Type type, Group row, int field) {
+    if (type.isPrimitive()) {
+      return value(type.asPrimitiveType(), row, field);
+    }
+    Group list = row.getGroup(field, 0);
+    List<String> elements = new ArrayList<>();
+    for (int i = 0; i < list.getFieldRepetitionCount(0); i++) {
+      Group element = list.getGroup(0, i);
+      boolean isNull = element.getFieldRepetitionCount(0) == 0;
+      elements.add(isNull ? null : value(element.getType().getType(0), element, 0));
+    }
+    return elements.toString();
   }
 
   private static String value(PrimitiveType type, Group row, int field) {

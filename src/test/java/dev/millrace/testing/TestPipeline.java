@@ -164,6 +164,15 @@ public record TestPipeline(String name, Path configuration) {
    * @param tables what it copies
    */
   public WorkflowStub start(String run, List<?> tables) {
+    return start(run, tables, Map.of());
+  }
+
+  /**
+   * Starts a run.
+   *
+   * @param more of its input
+   */
+  public WorkflowStub start(String run, List<?> tables, Map<String, Object> more) {
     WorkflowStub stub =
         TestTemporal.client()
             .newUntypedWorkflowStub(
@@ -174,7 +183,9 @@ public record TestPipeline(String name, Path configuration) {
                     .setWorkflowIdConflictPolicy(
                         WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL)
                     .build());
-    stub.start(input(tables));
+    Map<String, Object> input = input(tables);
+    input.putAll(more);
+    stub.start(input);
     return stub;
   }
 
