@@ -65,7 +65,7 @@ final class TableFolder {
 
   /** Returns the folder as people write it. */
   String address() {
-    return lake.address(folder);
+    return lake.address(folder.substring(0, folder.length() - 1)) + "/";
   }
 
   /** Lists objects and reads all manifests. */
