@@ -103,8 +103,7 @@ final class VerifyCommand implements Callable<Integer> {
     try (Postgres state =
             new Postgres(Adapters.postgres(stateName, configuration.postgres().get(stateName)));
         Postgres connection =
-            new Postgres(
-                Adapters.postgres(sourceName, configuration.postgres().get(sourceName)))) {
+            new Postgres(Adapters.postgres(sourceName, configuration.postgres().get(sourceName)))) {
       return new Verification(
               state,
               connection,

@@ -103,7 +103,7 @@ public final class Values {
     long value = 0;
     int from = starts[column] + 1 + Integer.BYTES;
     for (int i = 0; i < Long.BYTES; i++) {
-      value = value << Byte.SIZE | (bytes[from + i] & 0xff);
+      value = (value << Byte.SIZE) | (bytes[from + i] & 0xff);
     }
     return value;
   }
@@ -138,7 +138,7 @@ public final class Values {
   private void putBits(long value, int count) {
     ensure(count);
     for (int i = count - 1; i >= 0; i--) {
-      bytes[size++] = (byte) (value >>> i * Byte.SIZE);
+      bytes[size++] = (byte) (value >>> (i * Byte.SIZE));
     }
     starts[columns] = size;
   }

@@ -167,8 +167,7 @@ public final class Postgres implements AutoCloseable {
    */
   public long copyText(Connection connection, String select, CopyOut.Rows rows)
       throws SQLException {
-    return new CopyOut(settings, CopyOut.Format.TEXT, this::backend)
-        .copy(connection, select, rows);
+    return new CopyOut(settings, CopyOut.Format.TEXT, this::backend).copy(connection, select, rows);
   }
 
   private <T> T run(String begin, Work<T> work) {

@@ -49,11 +49,12 @@ public final class SelectQuery {
    *
    * @param expressions SQL, of the relation's rows
    */
-  public static String withMore(
-      Relation relation, List<Column> columns, List<String> expressions) {
+  public static String withMore(Relation relation, List<Column> columns, List<String> expressions) {
     relation.requireReadable(columns);
-    return Stream.concat(columns.stream().map(column -> item(relation, column)), expressions.stream())
-        .collect(Collectors.joining(", ", "SELECT ", " FROM " + Identifiers.quote(relation.name())));
+    return Stream.concat(
+            columns.stream().map(column -> item(relation, column)), expressions.stream())
+        .collect(
+            Collectors.joining(", ", "SELECT ", " FROM " + Identifiers.quote(relation.name())));
   }
 
   private static String item(Relation relation, Column column) {

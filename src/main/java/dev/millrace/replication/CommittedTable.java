@@ -87,9 +87,7 @@ public final class CommittedTable {
             new CommittedTable(
                 key,
                 row,
-                attempt == null
-                    ? null
-                    : ReplicationState.reading(connection, attempt).orElse(null),
+                attempt == null ? null : ReplicationState.reading(connection, attempt).orElse(null),
                 ReplicationState.intent(connection, key),
                 openRun(connection, pipeline)));
       }
@@ -199,18 +197,12 @@ public final class CommittedTable {
     TableFiles files = TableFiles.inSnapshot(connection, relation);
     Exactness exactness =
         Exactness.of(
-            relation.kind(),
-            now,
-            files,
-            reading,
-            false,
-            reading == null ? "" : reading.lookBack());
+            relation.kind(), now, files, reading, false, reading == null ? "" : reading.lookBack());
     return switch (exactness.kind()) {
       case FIRST -> throw new IllegalStateException("a table with a watermark is no first load");
       case WAIT ->
           throw new MillraceException(
-              ErrorCode.POSTGRES_UNAVAILABLE,
-              "%s %s".formatted(key.table(), exactness.reason()));
+              ErrorCode.POSTGRES_UNAVAILABLE, "%s %s".formatted(key.table(), exactness.reason()));
       case WINDOW_ONLY ->
           new Pending(
               "false", "%s %s".formatted(key.table(), exactness.reason()), exactness.versioned());
@@ -227,7 +219,8 @@ public final class CommittedTable {
                 ? late
                 : added.stream()
                     .map(String::valueOf)
-                    .collect(Collectors.joining(",", late + " OR tableoid = ANY ('{", "}'::oid[])")),
+                    .collect(
+                        Collectors.joining(",", late + " OR tableoid = ANY ('{", "}'::oid[])")),
             null,
             true);
       }

@@ -121,12 +121,9 @@ final class Publishing {
           ErrorCode.INTERNAL,
           "%s: the state has lost the manifest of %s (attempt %s)"
               .formatted(
-                  key.table(),
-                  lake.address(intent.staged().key()),
-                  intent.staged().attempt()));
+                  key.table(), lake.address(intent.staged().key()), intent.staged().attempt()));
     }
   }
-
 
   /** Moves the watermark in one transaction with all that belongs to it. */
   TableResult commit(TableKey key, String holder, Intent intent) {

@@ -63,8 +63,7 @@ final class HashRecords implements AutoCloseable {
     int size = sizes[part];
     long[] numbers = parts[part];
     if (numbers == null || numbers.length - size < width) {
-      numbers =
-          numbers == null ? new long[16 * width] : Arrays.copyOf(numbers, numbers.length * 2);
+      numbers = numbers == null ? new long[16 * width] : Arrays.copyOf(numbers, numbers.length * 2);
       parts[part] = numbers;
     }
     System.arraycopy(record, 0, numbers, size, width);

@@ -36,16 +36,35 @@ final class RowComparison {
   /** Ids below are those of rows that were there from the beginning. */
   private static final int FIRST_TRANSACTION = 3;
 
-  /** Where a row of the table is to be. */
+  /** Where a row of the table is to be; records hold the number, the least one first. */
   enum State {
     /** In the lake. */
-    COMMITTED,
+    COMMITTED(0),
     /** Up to the watermark, and the next run takes it. */
-    PENDING,
+    PENDING(1),
     /** Above the watermark. */
-    ABOVE,
+    ABOVE(2),
     /** It has no key, so no window takes it. */
-    WITHOUT_KEY
+    WITHOUT_KEY(3);
+
+    private final int number;
+
+    State(int number) {
+      this.number = number;
+    }
+
+    int number() {
+      return number;
+    }
+
+    static State of(long number) {
+      for (State state : values()) {
+        if (state.number == number) {
+          return state;
+        }
+      }
+      throw new IllegalArgumentException("no state has the number " + number);
+    }
   }
 
   /**
@@ -197,9 +216,7 @@ final class RowComparison {
     if (lakeAt == lake.length) {
       return 1;
     }
-    return sourceAt == source.length
-        ? -1
-        : HashRecords.compare(lake, lakeAt, source, sourceAt, 2);
+    return sourceAt == source.length ? -1 : HashRecords.compare(lake, lakeAt, source, sourceAt, 2);
   }
 
   private static int groupEnd(long[] records, int start, int width) {
@@ -222,7 +239,8 @@ final class RowComparison {
     while (start < to) {
       int end = contentEnd(start, to);
       boolean same = there && isContent(start, row);
-      int versions = (end - start) / LAKE_WIDTH - judge(start, end, same ? source[row + SOURCE_ID] : -1);
+      int versions =
+          (end - start) / LAKE_WIDTH - judge(start, end, same ? source[row + SOURCE_ID] : -1);
       if (same) {
         current = true;
       } else if (there) {
@@ -242,7 +260,7 @@ final class RowComparison {
       equal++;
       return;
     }
-    switch (State.values()[(int) source[row + SOURCE_STATE]]) {
+    switch (State.of(source[row + SOURCE_STATE])) {
       case COMMITTED -> {
         if (known) {
           stale++;
@@ -289,7 +307,8 @@ final class RowComparison {
    * and its transaction was visible to the snapshot of the object before, then that object has this
    * very version, and the other one has it a second time.
    *
-   * @param id the transaction of the table's row; -1 when that has another content, or there is none
+   * @param id the transaction of the table's row; -1 when that has another content, or there is
+   *     none
    * @return how many are too many, or may be
    */
   private int judge(int start, int end, long id) {
@@ -327,7 +346,7 @@ final class RowComparison {
       unmatched.put(content(lake, start + LAKE_CONTENT), (end - start) / LAKE_WIDTH - doubles);
       start = end;
     }
-    // First what has to be there: states are sorted, and COMMITTED is the least.
+    // First what has to be there: COMMITTED is the least.
     for (int at = row; at < rowEnd; at += sourceWidth) {
       count(at, take(unmatched, at), false);
     }

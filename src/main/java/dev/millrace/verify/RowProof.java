@@ -246,8 +246,7 @@ final class RowProof implements AutoCloseable {
               .get(i)
               .filter(form -> KeyPlace.comparable(committed.keyKind(), form))
               .isPresent();
-      if (comparable
-          && object.footer().columns().get(i).name().equals(committed.keyColumn())) {
+      if (comparable && object.footer().columns().get(i).name().equals(committed.keyColumn())) {
         return i;
       }
     }
@@ -318,12 +317,12 @@ final class RowProof implements AutoCloseable {
         "CASE WHEN %s IS NULL THEN %d WHEN NOT (%s) THEN %d WHEN %s THEN %d ELSE %d END"
             .formatted(
                 Identifiers.quote(committed.keyColumn()),
-                State.WITHOUT_KEY.ordinal(),
+                State.WITHOUT_KEY.number(),
                 committed.upToWatermark(zone),
-                State.ABOVE.ordinal(),
+                State.ABOVE.number(),
                 pending.condition(),
-                State.PENDING.ordinal(),
-                State.COMMITTED.ordinal());
+                State.PENDING.number(),
+                State.COMMITTED.number());
     return SelectQuery.withMore(
         relation, wanted, List.of(state, pending.versioned() ? "xmin" : "'0'"));
   }
@@ -357,13 +356,12 @@ final class RowProof implements AutoCloseable {
     private void add(TextRows row) throws IOException {
       int cells = shapes.cells().size();
       read(row, values);
-      State state = State.values()[Integer.parseInt(row.text(cells))];
+      State state = State.of(Long.parseLong(row.text(cells)));
       hash.put(values, shapes.identity(), record, 0);
-      record[2] = state.ordinal();
+      record[2] = state.number();
       record[3] = Long.parseLong(row.text(cells + 1));
       for (int shape = 0; shape < shapes.shapes().size(); shape++) {
-        hash.put(
-            values, shapes.shapes().get(shape), record, RowComparison.SOURCE_HEAD + 2 * shape);
+        hash.put(values, shapes.shapes().get(shape), record, RowComparison.SOURCE_HEAD + 2 * shape);
       }
       table.add(record);
       if (state == State.COMMITTED || state == State.PENDING) {
@@ -437,8 +435,7 @@ final class RowProof implements AutoCloseable {
     return shown;
   }
 
-  private void showLake(
-      List<Sample> samples, String updateKey, Map<Difference, List<String>> shown)
+  private void showLake(List<Sample> samples, String updateKey, Map<Difference, List<String>> shown)
       throws IOException {
     List<String> names = ShownRow.columns(shapes, source.primaryKey(), updateKey);
     Path file = scratch.resolve("object.parquet");
@@ -473,8 +470,7 @@ final class RowProof implements AutoCloseable {
     Files.deleteIfExists(file);
   }
 
-  private String shown(
-      Values row, List<Integer> cells, List<Integer> places, List<String> names) {
+  private String shown(Values row, List<Integer> cells, List<Integer> places, List<String> names) {
     StringBuilder text = new StringBuilder();
     for (String name : names) {
       for (int i = 0; i < cells.size(); i++) {

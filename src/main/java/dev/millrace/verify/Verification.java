@@ -78,8 +78,7 @@ public final class Verification {
   }
 
   /** State and lake as they are at one moment. */
-  private record Look(
-      CommittedTable committed, TableFolder folder, TableFolder.Listing listing) {}
+  private record Look(CommittedTable committed, TableFolder folder, TableFolder.Listing listing) {}
 
   /**
    * Rows of the table.
@@ -245,8 +244,7 @@ public final class Verification {
                             lakes.stream()
                                 .map(
                                     lake ->
-                                        "%s, prefix '%s'"
-                                            .formatted(lake.location(), lake.prefix()))
+                                        "%s, prefix '%s'".formatted(lake.location(), lake.prefix()))
                                 .collect(Collectors.joining("; ")))));
   }
 

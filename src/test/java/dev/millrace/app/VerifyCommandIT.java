@@ -65,7 +65,8 @@ class VerifyCommandIT {
 
       Said proven = verify(pipeline, table, "--rows");
       assertThat(proven.exitCode()).as(proven.errors()).isZero();
-      assertThat(proven.text()).contains("PROVEN", "103 rows equal", "10 rows of the lake are older");
+      assertThat(proven.text())
+          .contains("PROVEN", "103 rows equal", "10 rows of the lake are older");
       assertThat(proven.errors()).contains("reading object 2 of 2");
 
       pipeline.execute("DELETE FROM %s WHERE id = 7".formatted(pipeline.table()));
@@ -82,7 +83,8 @@ class VerifyCommandIT {
       Said differs = verify(pipeline, table, "--rows");
       assertThat(differs.exitCode()).isEqualTo(1);
       assertThat(differs.text())
-          .contains("DIFFERS", "! 1 rows of the table are not in the lake", "id=900", "what to do:");
+          .contains(
+              "DIFFERS", "! 1 rows of the table are not in the lake", "id=900", "what to do:");
       assertThat(worker.errors()).isEmpty();
     }
   }
@@ -168,6 +170,7 @@ class VerifyCommandIT {
               assertThat(said.exitCode()).isEqualTo(2);
               assertThat(said.errors()).contains("TABLE_MISSING");
             });
-    assertThat(verify(pipeline, "--help").text()).contains("--rows", "Ends with:", "could not look");
+    assertThat(verify(pipeline, "--help").text())
+        .contains("--rows", "Ends with:", "could not look");
   }
 }

@@ -113,7 +113,14 @@ public final class DirectRuns implements AutoCloseable {
       ColumnRules rules) {
     public static Asked of(String pipeline, String table, String key) {
       return new Asked(
-          pipeline, TableName.parse(table), key, "PT24H", 1_000_000, 10_000_000, "PT1H", ColumnRules.DEFAULT);
+          pipeline,
+          TableName.parse(table),
+          key,
+          "PT24H",
+          1_000_000,
+          10_000_000,
+          "PT1H",
+          ColumnRules.DEFAULT);
     }
 
     public Asked lookingBack(String time, long numbers) {
@@ -129,8 +136,7 @@ public final class DirectRuns implements AutoCloseable {
     }
 
     public Asked under(ColumnRules others) {
-      return new Asked(
-          pipeline, table, key, lookBack, keys, windowRows, longTransaction, others);
+      return new Asked(pipeline, table, key, lookBack, keys, windowRows, longTransaction, others);
     }
   }
 
@@ -202,8 +208,7 @@ public final class DirectRuns implements AutoCloseable {
         false,
         "source",
         "lake",
-        new TableRequest(
-            asked.table(), asked.key(), List.of(), List.of(), asked.rules(), Map.of()),
+        new TableRequest(asked.table(), asked.key(), List.of(), List.of(), asked.rules(), Map.of()),
         "PT0S",
         asked.lookBack(),
         asked.keys(),

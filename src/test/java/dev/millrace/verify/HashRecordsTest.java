@@ -37,7 +37,9 @@ class HashRecordsTest {
         }
         List<long[]> sorted = new ArrayList<>(List.of(expected));
         sorted.sort(Arrays::compareUnsigned);
-        assertThat(read).as("%d held", held).usingElementComparator(Arrays::compare)
+        assertThat(read)
+            .as("%d held", held)
+            .usingElementComparator(Arrays::compare)
             .containsExactlyElementsOf(sorted);
       }
       try (var left = Files.list(folder)) {

@@ -96,7 +96,11 @@ class PostgresTextTest {
 
   @ParameterizedTest
   @CsvSource({
-    "NUMBER, NaN", "NUMBER, Infinity", "NUMBER, -Infinity", "DATE, infinity", "TIMESTAMP, -infinity",
+    "NUMBER, NaN",
+    "NUMBER, Infinity",
+    "NUMBER, -Infinity",
+    "DATE, infinity",
+    "TIMESTAMP, -infinity",
     "TIME, 24:00:00"
   })
   void whatTheLakeCantHoldIsNullAndCounted(Kind kind, String text) {
@@ -108,10 +112,8 @@ class PostgresTextTest {
   @Test
   void infinityIsTheEndOfTheRangeWhereARuleSaysSo() {
     PostgresText date = new PostgresText(new Form(Kind.DATE, 0), false, true);
-    assertThat(put(date, "infinity").longAt(0))
-        .isEqualTo(put(date, "5874897-12-31").longAt(0));
-    assertThat(put(date, "-infinity").longAt(0))
-        .isEqualTo(put(date, "4714-11-24 BC").longAt(0));
+    assertThat(put(date, "infinity").longAt(0)).isEqualTo(put(date, "5874897-12-31").longAt(0));
+    assertThat(put(date, "-infinity").longAt(0)).isEqualTo(put(date, "4714-11-24 BC").longAt(0));
     assertThat(date.unheld()).isEqualTo(2);
   }
 }

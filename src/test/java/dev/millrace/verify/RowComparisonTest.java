@@ -39,7 +39,7 @@ class RowComparisonTest {
   }
 
   private void inTable(long key, long content, State state, long id) throws IOException {
-    table.add(new long[] {key << 56, key, state.ordinal(), id, content, content});
+    table.add(new long[] {key << 56, key, state.number(), id, content, content});
   }
 
   private Result compare(boolean identified) throws IOException {
@@ -206,8 +206,8 @@ class RowComparisonTest {
   @Test
   void objectsOfOtherColumnsHaveOtherContents() throws IOException {
     table = new HashRecords(RowComparison.SOURCE_HEAD + 4, folder, "shapes", 1_000);
-    table.add(new long[] {1L << 56, 1, State.COMMITTED.ordinal(), 50, 10, 10, 77, 77});
-    table.add(new long[] {2L << 56, 2, State.COMMITTED.ordinal(), 50, 20, 20, 88, 88});
+    table.add(new long[] {1L << 56, 1, State.COMMITTED.number(), 50, 10, 10, 77, 77});
+    table.add(new long[] {2L << 56, 2, State.COMMITTED.number(), 50, 20, 20, 88, 88});
     lake.add(new long[] {1L << 56, 1, 77, 77, RowComparison.place(1, !LATE)});
     // The content of the other shape is none of this object's.
     lake.add(new long[] {2L << 56, 2, 20, 20, RowComparison.place(1, !LATE)});

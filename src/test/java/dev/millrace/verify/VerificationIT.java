@@ -48,7 +48,8 @@ class VerificationIT {
     database = TestPostgres.createDatabase();
     source = new Postgres(TestPostgres.settings(database));
     // As many row groups as there are segments.
-    runs = new DirectRuns(database, folder, source, new FileFormat(FileFormat.Compression.ZSTD, 1, 1));
+    runs =
+        new DirectRuns(database, folder, source, new FileFormat(FileFormat.Compression.ZSTD, 1, 1));
     runs.execute("CREATE SCHEMA shop");
   }
 
@@ -84,8 +85,7 @@ class VerificationIT {
   private Proof prove(Asked asked, boolean rows, long mostHeld) {
     List<String> said = new ArrayList<>();
     Proof proof =
-        new Verification(
-                runs.state(), source, List.of(runs.lake()), scratch, mostHeld, said::add)
+        new Verification(runs.state(), source, List.of(runs.lake()), scratch, mostHeld, said::add)
             .prove(asked.pipeline(), asked.table(), rows);
     assertThat(ProofText.of(proof)).contains(asked.pipeline(), proof.watermark());
     return proof;
@@ -245,8 +245,7 @@ class VerificationIT {
 
   private static void removeRowGroup(Path object) throws IOException {
     byte[] bytes = Files.readAllBytes(object);
-    int length =
-        ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(bytes.length - 8);
+    int length = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(bytes.length - 8);
     int start = bytes.length - 8 - length;
     FileMetaData footer =
         Util.readFileMetaData(
@@ -454,8 +453,7 @@ class VerificationIT {
       Asked asked =
           Asked.of("odd-" + infinity, "shop.odd", "at")
               .under(
-                  new ColumnRules(
-                      rules.numeric(), ColumnRules.Nan.NULL, infinity, rules.arrays()));
+                  new ColumnRules(rules.numeric(), ColumnRules.Nan.NULL, infinity, rules.arrays()));
       runs.execute("DELETE FROM millrace.folder");
       runs.objects("shop.odd").forEach(VerificationIT::delete);
       runs.run(asked);
