@@ -227,6 +227,29 @@ class VerificationIT {
   }
 
   @Test
+  void rowsThatARunTookTwiceAreFound() {
+    String before = runs.value("SELECT pg_snapshot_xmin(pg_current_snapshot())");
+    parcels(50);
+    runs.run(ASKED);
+    // As if the first run's snapshot had not shown its rows.
+    runs.execute("UPDATE millrace.reading SET snapshot = '%1$s:%1$s'".formatted(before));
+    runs.run(ASKED);
+    assertThat(runs.objects(TABLE)).hasSize(2);
+
+    Proof rows = rows();
+
+    Finding twice = only(rows, Kind.ROWS_TWICE);
+    assertThat(rows.rows().twice()).isEqualTo(50);
+    assertThat(rows.rows().equal()).isEqualTo(50);
+    assertThat(twice.examples())
+        .hasSize(6)
+        .first()
+        .asString()
+        .contains("id=", runs.objects(TABLE).get(1).getFileName().toString());
+    assertThat(figures().verdict()).isEqualTo(Verdict.FIGURES_AGREE);
+  }
+
+  @Test
   void case93ALostRowGroupIsFound() throws IOException {
     parcels(60_000);
     runs.run(ASKED);
