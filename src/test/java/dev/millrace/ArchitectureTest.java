@@ -123,6 +123,21 @@ class ArchitectureTest {
           .resideInAPackage("..millrace.refresh..");
 
   @ArchTest
+  static final ArchRule A_PROOF_KNOWS_WHAT_WAS_COPIED_AND_NO_RUN =
+      noClasses()
+          .that()
+          .resideInAPackage("..millrace.verify..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "io.temporal..",
+              "..millrace.run..",
+              "..millrace.control..",
+              "..millrace.refresh..",
+              "..millrace.clickhouse..",
+              "..millrace.notify..");
+
+  @ArchTest
   static final ArchRule NOBODY_IMPORTS_WHAT_IS_ON_TOP =
       noClasses()
           .that()

@@ -78,6 +78,7 @@ public final class Main implements Runnable {
     return List.of(
         new WorkerCommand(),
         new StateCommand(),
+        new VerifyCommand(),
         new FleetCommand(),
         new DevCommand(Main::startWorker),
         new DemoCommand(Main::startWorker));
@@ -153,16 +154,17 @@ public final class Main implements Runnable {
         errors.print(Redactor.redact(trace.toString()));
       }
       errors.flush();
-      return exitCode(exception);
+      return exitCode(exception, commandLine);
     }
 
-    private static int exitCode(Exception exception) {
+    private static int exitCode(Exception exception, CommandLine commandLine) {
       if (exception instanceof MillraceException failure
           && (failure.code() == ErrorCode.BAD_CONFIGURATION
               || failure.code() == ErrorCode.BAD_INPUT)) {
         return USAGE;
       }
-      return FAILURE;
+      // FAILURE, but for commands of which 1 is a finding.
+      return commandLine.getCommandSpec().exitCodeOnExecutionException();
     }
   }
 }

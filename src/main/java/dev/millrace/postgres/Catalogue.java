@@ -95,6 +95,15 @@ public final class Catalogue {
         WHERE i.indrelid = ? AND a.attname = ? AND i.indisvalid AND i.indpred IS NULL)\
       """;
 
+  private static final String PRIMARY_KEY =
+      """
+      SELECT a.attname
+      FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place)
+        JOIN pg_attribute a ON a.attnum = k.number
+      WHERE i.indrelid = ? AND i.indisprimary AND a.attrelid = i.indrelid
+        AND k.place <= i.indnkeyatts
+      ORDER BY k.place""";
+
   private static final String PARTITIONS =
       """
       SELECT c.oid::int8, n.nspname, c.relname,
@@ -406,6 +415,20 @@ public final class Catalogue {
       }
     }
     return partitions;
+  }
+
+  /** Returns the columns of the primary key, in its order; none where there is no such key. */
+  public List<String> primaryKey(Connection connection, Relation relation) throws SQLException {
+    List<String> names = new ArrayList<>();
+    try (PreparedStatement query = connection.prepareStatement(PRIMARY_KEY)) {
+      query.setLong(1, relation.oid());
+      try (ResultSet row = query.executeQuery()) {
+        while (row.next()) {
+          names.add(row.getString(1));
+        }
+      }
+    }
+    return names;
   }
 
   /**

@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -24,6 +25,7 @@ public final class CopyOut {
   private static final Block END = new Block(new byte[0]);
 
   private final PostgresSettings settings;
+  private final Format format;
   private final Probe probe;
   private final BlockingQueue<Block> filled = new ArrayBlockingQueue<>(BLOCKS + 1);
   private final BlockingQueue<Block> free = new ArrayBlockingQueue<>(BLOCKS);
@@ -34,7 +36,7 @@ public final class CopyOut {
   private Throwable failure;
   private long copied;
 
-  /** Gets the stream of a binary COPY: header, rows and trailer. */
+  /** Gets the stream of a COPY; of a binary one: header, rows and trailer. */
   @FunctionalInterface
   public interface Rows {
     /**
@@ -78,8 +80,15 @@ public final class CopyOut {
     }
   }
 
-  CopyOut(PostgresSettings settings, Probe probe) {
+  /** What the stream is made of. */
+  enum Format {
+    BINARY,
+    TEXT
+  }
+
+  CopyOut(PostgresSettings settings, Format format, Probe probe) {
     this.settings = settings;
+    this.format = format;
     this.probe = probe;
     for (int i = 0; i < BLOCKS; i++) {
       free.add(new Block(new byte[BLOCK]));
@@ -241,7 +250,11 @@ public final class CopyOut {
   private long readAll(PGConnection driver, String select)
       throws SQLException, InterruptedException {
     org.postgresql.copy.CopyOut copy =
-        driver.getCopyAPI().copyOut("COPY (" + select + ") TO STDOUT (FORMAT binary)");
+        driver
+            .getCopyAPI()
+            .copyOut(
+                "COPY (%s) TO STDOUT (FORMAT %s)"
+                    .formatted(select, format.name().toLowerCase(Locale.ROOT)));
     fill(copy);
     return copy.getHandledRowCount();
   }

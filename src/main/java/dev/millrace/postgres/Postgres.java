@@ -156,7 +156,18 @@ public final class Postgres implements AutoCloseable {
    * @return the number of rows in the command tag
    */
   public long copy(Connection connection, String select, CopyOut.Rows rows) throws SQLException {
-    return new CopyOut(settings, this::backend).copy(connection, select, rows);
+    return new CopyOut(settings, CopyOut.Format.BINARY, this::backend)
+        .copy(connection, select, rows);
+  }
+
+  /**
+   * The same in the <a
+   * href="https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-FILE-FORMATS">text
+   * format</a>, in UTF-8.
+   */
+  public long copyText(Connection connection, String select, CopyOut.Rows rows)
+      throws SQLException {
+    return new CopyOut(settings, CopyOut.Format.TEXT, this::backend).copy(connection, select, rows);
   }
 
   private <T> T run(String begin, Work<T> work) {

@@ -4,6 +4,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.postgres.ColumnType.Wire;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The SELECT that a COPY reads. */
 public final class SelectQuery {
@@ -41,6 +42,19 @@ public final class SelectQuery {
     String select =
         "SELECT " + list + (withIds ? ", xmin" : "") + " FROM " + Identifiers.quote(table);
     return condition == null ? select : select + " WHERE " + condition;
+  }
+
+  /**
+   * Returns the SELECT of all rows of a relation with some more fields behind the columns.
+   *
+   * @param expressions SQL, of the relation's rows
+   */
+  public static String withMore(Relation relation, List<Column> columns, List<String> expressions) {
+    relation.requireReadable(columns);
+    return Stream.concat(
+            columns.stream().map(column -> item(relation, column)), expressions.stream())
+        .collect(
+            Collectors.joining(", ", "SELECT ", " FROM " + Identifiers.quote(relation.name())));
   }
 
   private static String item(Relation relation, Column column) {

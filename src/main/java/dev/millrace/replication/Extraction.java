@@ -242,6 +242,7 @@ final class Extraction {
         copied.staged().bytes(),
         staging.checksum(),
         columns(table.columns()),
+        copied.file().replaced(),
         Manifest.version());
   }
 

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
+import dev.millrace.parquet.ReplacedValues;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -37,9 +38,10 @@ import java.util.List;
  * @param bytes the object's size
  * @param sha256 of all its bytes, in hexadecimal digits
  * @param columns those of the object, in their order
+ * @param replaced values that rules have replaced
  * @param millrace the version that wrote it
  */
-record Manifest(
+public record Manifest(
     int format,
     String object,
     String previousObject,
@@ -62,8 +64,10 @@ record Manifest(
     long bytes,
     String sha256,
     List<CopiedColumn> columns,
+    List<ReplacedValues> replaced,
     String millrace) {
-  static final int FORMAT = 1;
+  /** The only format so far. */
+  public static final int FORMAT = 1;
 
   private static final JsonMapper JSON =
       JsonMapper.builder()
@@ -79,11 +83,12 @@ record Manifest(
    * @param postgres its type as Postgres shows it
    * @param parquet its type in the object
    */
-  record CopiedColumn(String name, String postgres, String parquet) {}
+  public record CopiedColumn(String name, String postgres, String parquet) {}
 
-  Manifest {
+  public Manifest {
     wholePartitions = wholePartitions == null ? List.of() : List.copyOf(wholePartitions);
     columns = columns == null ? List.of() : List.copyOf(columns);
+    replaced = replaced == null ? List.of() : List.copyOf(replaced);
   }
 
   /** Returns the version of this build. */
@@ -106,7 +111,7 @@ record Manifest(
    *
    * @throws IllegalArgumentException when it is none, or one of another format
    */
-  static Manifest read(byte[] text) {
+  public static Manifest read(byte[] text) {
     try {
       Manifest manifest = JSON.readValue(new String(text, StandardCharsets.UTF_8), Manifest.class);
       if (manifest.format != FORMAT || manifest.object == null || manifest.high == null) {
@@ -119,7 +124,8 @@ record Manifest(
     }
   }
 
-  Window window() {
+  /** Returns the range of its keys, but for late rows. */
+  public Window window() {
     return new Window(keyKind, low, high);
   }
 }

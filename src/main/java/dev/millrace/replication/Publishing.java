@@ -99,16 +99,30 @@ final class Publishing {
   /** Each object whose watermark has moved has its manifest; writing it again changes nothing. */
   private void putManifest(TableKey key, Intent intent) {
     String attempt = intent.staged().attempt();
-    String manifest =
+    Optional<String> manifest =
+        state.transact(connection -> ReplicationState.manifest(connection, attempt));
+    if (manifest.isEmpty()) {
+      requireDecided(key, intent);
+      return;
+    }
+    byte[] text = manifest.get().getBytes(StandardCharsets.UTF_8);
+    lake.put(ObjectName.manifest(intent.staged().key()), text);
+  }
+
+  /** Whoever decides an intent forgets the manifest with it; moving the watermark tells who did. */
+  private void requireDecided(TableKey key, Intent intent) {
+    boolean open =
         state
-            .transact(connection -> ReplicationState.manifest(connection, attempt))
-            .orElseThrow(
-                () ->
-                    new MillraceException(
-                        ErrorCode.INTERNAL,
-                        "%s: the state has lost the manifest of %s (attempt %s)"
-                            .formatted(key.table(), lake.address(intent.staged().key()), attempt)));
-    lake.put(ObjectName.manifest(intent.staged().key()), manifest.getBytes(StandardCharsets.UTF_8));
+            .transact(connection -> ReplicationState.intent(connection, key))
+            .filter(left -> left.staged().attempt().equals(intent.staged().attempt()))
+            .isPresent();
+    if (open) {
+      throw new MillraceException(
+          ErrorCode.INTERNAL,
+          "%s: the state has lost the manifest of %s (attempt %s)"
+              .formatted(
+                  key.table(), lake.address(intent.staged().key()), intent.staged().attempt()));
+    }
   }
 
   /** Returns what a run tells of an intent that is committed. */

@@ -105,6 +105,11 @@ class S3FailuresTest {
     "LIST_PARTS,      NONE,   -,                                    s3:ListMultipartUploadParts",
     "LIST_UPLOADS,    NONE,   -,                                    s3:ListBucketMultipartUploads",
     "HEAD_OBJECT,     NONE,   -,                                    s3:ListBucket",
+    "PUT_OBJECT,      NONE,   -,                                    s3:PutObject",
+    "PUT_OBJECT,      KMS,    -,                                    kms:GenerateDataKey",
+    "GET_OBJECT,      KMS,    -,                                    kms:Decrypt",
+    "GET_OBJECT,      NONE,   -,                                    s3:GetObject",
+    "LIST_OBJECTS,    NONE,   -,                                    s3:ListBucket",
     "DELETE_OBJECT,   KMS,    -,                                    s3:DeleteObject"
   })
   void aRefusalNamesTheRightThatIsMissing(

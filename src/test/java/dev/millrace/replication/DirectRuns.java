@@ -6,6 +6,7 @@ import dev.millrace.lake.FolderLake;
 import dev.millrace.lake.FolderLakeSettings;
 import dev.millrace.lake.Lake;
 import dev.millrace.parquet.FileFormat;
+import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableName;
 import dev.millrace.run.Admission;
@@ -37,7 +38,7 @@ import java.util.stream.Stream;
  *
  * <p>Not thread-safe.
  */
-final class DirectRuns implements AutoCloseable {
+public final class DirectRuns implements AutoCloseable {
   private final String database;
   private final Postgres state;
   private final Lake lake;
@@ -51,8 +52,8 @@ final class DirectRuns implements AutoCloseable {
    *
    * @param folder where objects go
    */
-  DirectRuns(String database, Path folder) {
-    this(database, folder, new Postgres(TestPostgres.settings(database)), UnaryOperator.identity());
+  public DirectRuns(String database, Path folder) {
+    this(database, folder, new Postgres(TestPostgres.settings(database)));
   }
 
   /**
@@ -60,16 +61,22 @@ final class DirectRuns implements AutoCloseable {
    *
    * @param source where the tables are
    */
-  DirectRuns(String database, Path folder, Postgres source) {
-    this(database, folder, source, UnaryOperator.identity());
+  public DirectRuns(String database, Path folder, Postgres source) {
+    this(database, folder, source, FileFormat.DEFAULT, UnaryOperator.identity());
   }
 
   /**
-   * The same with a lake that fails on purpose.
+   * The same with files of another format, or a lake that fails on purpose.
    *
+   * @param source where the tables are
    * @param spoiling makes it of the folder
    */
-  DirectRuns(String database, Path folder, Postgres source, UnaryOperator<Lake> spoiling) {
+  public DirectRuns(
+      String database,
+      Path folder,
+      Postgres source,
+      FileFormat format,
+      UnaryOperator<Lake> spoiling) {
     this.database = database;
     this.folder = folder;
     this.state = new Postgres(TestPostgres.settings(database));
@@ -80,7 +87,7 @@ final class DirectRuns implements AutoCloseable {
             state,
             Map.of("source", source),
             Map.of("lake", lake),
-            Map.of("lake", FileFormat.DEFAULT),
+            Map.of("lake", format),
             lake,
             Optional.empty(),
             true,
@@ -102,37 +109,49 @@ final class DirectRuns implements AutoCloseable {
   }
 
   /** What a run reads; the rest is as an input leaves it, but for the lag, which is zero. */
-  record Asked(
+  public record Asked(
       String pipeline,
       TableName table,
       String key,
       String lookBack,
       long keys,
       long windowRows,
-      String longTransaction) {
-    static Asked of(String pipeline, String table, String key) {
+      String longTransaction,
+      ColumnRules rules) {
+    public static Asked of(String pipeline, String table, String key) {
       return new Asked(
-          pipeline, TableName.parse(table), key, "PT24H", 1_000_000, 10_000_000, "PT1H");
+          pipeline,
+          TableName.parse(table),
+          key,
+          "PT24H",
+          1_000_000,
+          10_000_000,
+          "PT1H",
+          ColumnRules.DEFAULT);
     }
 
-    Asked lookingBack(String time, long numbers) {
-      return new Asked(pipeline, table, key, time, numbers, windowRows, longTransaction);
+    public Asked lookingBack(String time, long numbers) {
+      return new Asked(pipeline, table, key, time, numbers, windowRows, longTransaction, rules);
     }
 
-    Asked cutAt(long rows) {
-      return new Asked(pipeline, table, key, lookBack, keys, rows, longTransaction);
+    public Asked cutAt(long rows) {
+      return new Asked(pipeline, table, key, lookBack, keys, rows, longTransaction, rules);
     }
 
-    Asked noticing(String age) {
-      return new Asked(pipeline, table, key, lookBack, keys, windowRows, age);
+    public Asked noticing(String age) {
+      return new Asked(pipeline, table, key, lookBack, keys, windowRows, age, rules);
+    }
+
+    public Asked under(ColumnRules others) {
+      return new Asked(pipeline, table, key, lookBack, keys, windowRows, longTransaction, others);
     }
   }
 
   /** What a run did. */
-  record Run(List<Extracted> extracted, TableResult result) {}
+  public record Run(List<Extracted> extracted, TableResult result) {}
 
   /** Copies a table once. */
-  Run run(Asked asked) {
+  public Run run(Asked asked) {
     return run(asked, () -> {});
   }
 
@@ -141,7 +160,7 @@ final class DirectRuns implements AutoCloseable {
    *
    * @param afterPrepare done between {@code prepare} and {@code extract}
    */
-  Run run(Asked asked, Runnable afterPrepare) {
+  public Run run(Asked asked, Runnable afterPrepare) {
     Instant instant = Instant.now();
     String runId = "run-" + ++runs;
     begin(asked.pipeline(), runId);
@@ -196,7 +215,7 @@ final class DirectRuns implements AutoCloseable {
         false,
         "source",
         "lake",
-        new TableRequest(asked.table(), asked.key(), List.of(), List.of()),
+        new TableRequest(asked.table(), asked.key(), List.of(), List.of(), asked.rules(), Map.of()),
         "PT0S",
         asked.lookBack(),
         asked.keys(),
@@ -210,7 +229,7 @@ final class DirectRuns implements AutoCloseable {
   }
 
   /** Returns the objects of a table, in the order of their names. */
-  List<Path> objects(String table) {
+  public List<Path> objects(String table) {
     Path tableFolder = folder.resolve(table.replace('.', '/'));
     if (!Files.exists(tableFolder)) {
       return List.of();
@@ -223,7 +242,7 @@ final class DirectRuns implements AutoCloseable {
   }
 
   /** Returns a column's values of all rows of all objects of a table, sorted. */
-  List<String> values(String table, String column) {
+  public List<String> values(String table, String column) {
     List<String> values = new ArrayList<>();
     for (Path object : objects(table)) {
       LakeReader.rows(object).forEach(row -> values.add(row.get(column)));
@@ -238,7 +257,7 @@ final class DirectRuns implements AutoCloseable {
   }
 
   /** Opens a session of the superuser in the database, in autocommit mode. */
-  Connection session() {
+  public Connection session() {
     try {
       return TestPostgres.server().getDatabase("postgres", database).getConnection();
     } catch (SQLException exception) {
@@ -246,13 +265,23 @@ final class DirectRuns implements AutoCloseable {
     }
   }
 
+  /** Returns where the state is. */
+  public Postgres state() {
+    return state;
+  }
+
+  /** Returns the folder as a lake. */
+  public Lake lake() {
+    return lake;
+  }
+
   /** Returns the first column of the first row. */
-  String value(String sql) {
+  public String value(String sql) {
     return TestPostgres.query(database, sql);
   }
 
   /** Runs statements. */
-  void execute(String sql) {
+  public void execute(String sql) {
     TestPostgres.execute(database, sql);
   }
 

@@ -29,7 +29,7 @@ class FreezeIT {
   private static final int AT_A_TIME = 3;
   private static final int ROWS = 2_000;
   private static final List<String> SHORT =
-      List.of("extract.middle", "extract.staged", "write.before-complete");
+      List.of("extract.middle", "extract.staged", "write.before-complete", "write.before-manifest");
 
   @TestFactory
   Stream<DynamicTest> aWorkerThatWakesUpLateHarmsNothing() {

@@ -7,6 +7,7 @@ import dev.millrace.control.Pipeline;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Lake;
+import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.testing.TestPostgres;
 import java.lang.reflect.InvocationTargetException;
@@ -46,7 +47,8 @@ class StateByHandIT {
     String database = TestPostgres.createDatabase();
     Postgres source = new Postgres(TestPostgres.settings(database));
     try (source;
-        DirectRuns runs = new DirectRuns(database, folder, source, this::spoilt)) {
+        DirectRuns runs =
+            new DirectRuns(database, folder, source, FileFormat.DEFAULT, this::spoilt)) {
       runs.execute(
           """
           CREATE TABLE public.left_over (id int PRIMARY KEY);

@@ -1,0 +1,49 @@
+package dev.millrace.verify;
+
+import dev.millrace.failure.ErrorCode;
+import dev.millrace.failure.MillraceException;
+import dev.millrace.postgres.Catalogue;
+import dev.millrace.postgres.Column;
+import dev.millrace.postgres.Relation;
+import dev.millrace.postgres.SourceIdentity;
+import dev.millrace.postgres.TableName;
+import dev.millrace.replication.CommittedTable;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/**
+ * The table that was copied, as its catalogue has it now.
+ *
+ * @param relation the table
+ * @param primaryKey names of its primary key's columns; empty for none
+ */
+record TableAtSource(Relation relation, List<String> primaryKey) {
+
+  /**
+   * Finds it.
+   *
+   * @throws MillraceException with {@code SOURCE_CHANGED} when it is not the one that was copied,
+   *     {@code TABLE_MISSING} or {@code NO_PRIVILEGE}
+   */
+  static TableAtSource find(Connection connection, TableName table, CommittedTable committed)
+      throws SQLException {
+    Catalogue catalogue = new Catalogue();
+    Relation relation = catalogue.relation(connection, table);
+    SourceIdentity identity = catalogue.identity(connection);
+    if (!committed.cameFrom(
+        Long.toUnsignedString(identity.systemIdentifier()), identity.database(), relation.oid())) {
+      throw new MillraceException(
+          ErrorCode.SOURCE_CHANGED,
+          "%s of this source is another table than the one that was copied; name the right connection with --source, or decide with millrace state accept or reset first"
+              .formatted(table));
+    }
+    return new TableAtSource(relation, catalogue.primaryKey(connection, relation));
+  }
+
+  Set<String> columns() {
+    return relation.columns().stream().map(Column::name).collect(Collectors.toSet());
+  }
+}
