@@ -2,6 +2,7 @@ package dev.millrace.app;
 
 import dev.millrace.dev.DemoCommand;
 import dev.millrace.dev.DevCommand;
+import dev.millrace.dev.RehearseCommand;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import dev.millrace.failure.Redactor;
@@ -81,7 +82,8 @@ public final class Main implements Runnable {
         new VerifyCommand(),
         new FleetCommand(),
         new DevCommand(Main::startWorker),
-        new DemoCommand(Main::startWorker));
+        new DemoCommand(Main::startWorker),
+        new RehearseCommand(Main::startWorker));
   }
 
   private static Worker startWorker(Path file, Map<String, String> environment) {

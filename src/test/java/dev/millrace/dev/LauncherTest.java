@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -78,6 +79,68 @@ class LauncherTest {
     assertThat(outcome.text()).contains("no such artefact").contains("the build failed");
   }
 
+  @Test
+  void theClassesOfAWorkerAreNotedOnceForEachBuildAndJvm() throws Exception {
+    java =
+        jdk(
+            "17.0.2",
+            "case $1$2$3$4 in *ArchiveClassesAtExit=*) echo classes >\"${4#*=}\"; exit 0 ;; esac; ");
+    layOutJar("one build");
+    assertThat(run(home.resolve("millrace"), Map.of(), "fleet").text())
+        .doesNotContain("noting")
+        .doesNotContain("SharedArchiveFile");
+    Outcome first = run(home.resolve("millrace"), Map.of(), "worker");
+    assertThat(first.code()).isEqualTo(7);
+    assertThat(first.text()).contains("noting").contains("<-XX:SharedArchiveFile=" + cache());
+    assertThat(run(home.resolve("millrace"), Map.of(), "fleet").text())
+        .doesNotContain("noting")
+        .contains("<-XX:SharedArchiveFile=" + archives().get(0) + ">\n<-Xlog:cds*=off>\n");
+    List<Path> old = archives();
+    layOutJar("another build");
+    assertThat(run(home.resolve("millrace"), Map.of(), "worker").text()).contains("noting");
+    assertThat(archives()).hasSize(1).doesNotContainAnyElementsOf(old);
+    java = jdk("21.0.1");
+    assertThat(run(home.resolve("millrace"), Map.of(), "fleet").text())
+        .doesNotContain("SharedArchiveFile");
+  }
+
+  @Test
+  void aJvmThatCantNoteClassesIsAskedOnceAndStartsWithout() throws Exception {
+    layOutJar("one build");
+    Outcome first = run(home.resolve("millrace"), Map.of(), "worker");
+    assertThat(first.text()).contains("noting").contains("<worker>");
+    Outcome second = run(home.resolve("millrace"), Map.of(), "worker");
+    assertThat(second.text()).doesNotContain("noting").doesNotContain("SharedArchiveFile");
+  }
+
+  @Test
+  void noClassesAreNotedWhereTheUserHasAWordOnThem() throws Exception {
+    layOutJar("one build");
+    Map<String, String> off = Map.of("MILLRACE_JAVA_OPTS", "-Xshare:off");
+    assertThat(run(home.resolve("millrace"), off, "worker").text()).doesNotContain("noting");
+    Path file = Files.createFile(folder.resolve("no folder"));
+    Map<String, String> unusable = Map.of("MILLRACE_CACHE", file.toString());
+    assertThat(run(home.resolve("millrace"), unusable, "worker").text())
+        .doesNotContain("noting")
+        .contains("<worker>");
+    assertThat(cache()).doesNotExist();
+  }
+
+  private Path cache() {
+    return folder.resolve("cache");
+  }
+
+  private List<Path> archives() throws IOException {
+    try (Stream<Path> files = Files.list(cache())) {
+      return files.toList();
+    }
+  }
+
+  private void layOutJar(String content) throws IOException {
+    Files.createDirectories(home.resolve("target/lib"));
+    Files.writeString(home.resolve("target/millrace.jar"), content);
+  }
+
   private record Outcome(int code, String text) {}
 
   private Outcome run(Path launcher, Map<String, String> environment, String... arguments)
@@ -87,6 +150,7 @@ class LauncherTest {
     builder.environment().put("JAVA_HOME", java.toString());
     builder.environment().merge("PATH", folder.resolve("tools") + ":", (old, own) -> own + old);
     builder.environment().remove("MILLRACE_JAVA_OPTS");
+    builder.environment().put("MILLRACE_CACHE", cache().toString());
     builder.environment().putAll(environment);
     Process process = builder.directory(folder.toFile()).redirectErrorStream(true).start();
     String text = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -94,9 +158,13 @@ class LauncherTest {
   }
 
   private Path jdk(String version) throws IOException {
+    return jdk(version, "");
+  }
+
+  private Path jdk(String version, String first) throws IOException {
     Path jdk = Files.createDirectories(folder.resolve("jdk-" + version)).toRealPath();
     Files.writeString(jdk.resolve("release"), "JAVA_VERSION=\"" + version + "\"\n");
-    script(jdk.resolve("bin/java"), "printf '<%s>\\n' \"$@\"; exit 7");
+    script(jdk.resolve("bin/java"), first + "printf '<%s>\\n' \"$@\"; exit 7");
     return jdk;
   }
 
