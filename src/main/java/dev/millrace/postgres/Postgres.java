@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -39,8 +40,9 @@ public final class Postgres implements AutoCloseable {
           "lock_timeout = '30s'",
           "idle_in_transaction_session_timeout = '10min'");
 
-  private static final String READ =
-      "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY" + settings("0");
+  private static final String SNAPSHOT =
+      "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+  private static final String READ = SNAPSHOT + settings("0");
   private static final String TRANSACT =
       "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE" + settings("60s");
 
@@ -132,6 +134,57 @@ public final class Postgres implements AutoCloseable {
    */
   public <T> T read(Work<T> work) {
     return run(READ, work);
+  }
+
+  /**
+   * Lets other connections read in the snapshot of a transaction, as long as it is open; it is not
+   * ended for being idle meanwhile.
+   *
+   * @param connection the one that {@link #read} gave
+   * @return a name for {@link #readBeside}
+   */
+  public static String exportSnapshot(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("SET LOCAL idle_in_transaction_session_timeout = 0");
+      try (ResultSet row = statement.executeQuery("SELECT pg_export_snapshot()")) {
+        row.next();
+        return row.getString(1);
+      }
+    }
+  }
+
+  /** Work on an open connection that has no result. */
+  @FunctionalInterface
+  public interface Task {
+    /** Does the work; the connection is in a transaction that the caller ends. */
+    void run(Connection connection) throws SQLException;
+  }
+
+  /**
+   * Runs work as {@link #read} does, in a snapshot that another connection has exported, if a
+   * connection is free now: whoever has one must not wait for more.
+   *
+   * @param snapshot from {@link #exportSnapshot}
+   * @return whether a connection was free
+   * @throws MillraceException as {@link #read}
+   */
+  public boolean readBeside(String snapshot, Task task) {
+    if (!turns.tryAcquire()) {
+      return false;
+    }
+    try {
+      runNow(
+          "%s; SET TRANSACTION SNAPSHOT '%s'%s".formatted(SNAPSHOT, snapshot, settings("0")),
+          connection -> {
+            task.run(connection);
+            return null;
+          });
+      return true;
+    } catch (SQLException e) {
+      throw PostgresFailure.of(settings, e);
+    } finally {
+      turns.release();
+    }
   }
 
   /**

@@ -7,7 +7,6 @@ import dev.millrace.parquet.FileColumn;
 import dev.millrace.parquet.ParquetSummary;
 import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Column;
-import dev.millrace.postgres.CopyOut;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.TableFiles;
 import dev.millrace.run.Heartbeat;
@@ -88,7 +87,7 @@ final class Extraction {
     WindowPlan plan =
         WindowPlan.of(connection, task, prepared, table, before.reading(), staging.attempt());
     settings.points().pass("extract.planned");
-    Copied copied = plan.select() == null ? Copied.NOTHING : copy(connection, plan, table);
+    Copied copied = plan.selects().isEmpty() ? Copied.NOTHING : copy(connection, plan, table);
     if (plan.reading() != null) {
       staging.keep(plan.reading(), copied.staged() == null ? null : manifest(plan, table, copied));
     }
@@ -132,7 +131,9 @@ final class Extraction {
             plan.withIds() ? plan.reading().seen()::add : null)) {
       sink.file = file;
       progress.of(file, staging);
-      long rows = settings.source(task).copy(connection, plan.select(), new Encoding(file));
+      long rows =
+          new SharedRead(settings.source(task), file, plan.selects(), () -> look(file))
+              .run(connection, task.connections());
       requireSameFiles(connection, table, plan);
       if (rows == 0 && file.rows() == 0) {
         return Copied.NOTHING;
@@ -141,6 +142,13 @@ final class Extraction {
       StagedObject staged = staging.finish(heartbeat::confirm);
       settings.points().pass("extract.end");
       return new Copied(staged, rows, summary);
+    }
+  }
+
+  private void look(ParquetTable file) {
+    heartbeat.check();
+    if (file.rows() > 0) {
+      settings.points().pass("extract.middle");
     }
   }
 
@@ -166,29 +174,6 @@ final class Extraction {
   private static String shortened(TableFiles files) {
     String text = files.toString();
     return text.length() <= 200 ? text : text.substring(0, 200) + "…";
-  }
-
-  /** Rows on their way into the file. */
-  private final class Encoding implements CopyOut.Rows {
-    private final ParquetTable file;
-
-    private Encoding(ParquetTable file) {
-      this.file = file;
-    }
-
-    @Override
-    public void accept(byte[] data, int offset, int length) {
-      heartbeat.check();
-      file.accept(data, offset, length);
-      if (file.rows() > 0) {
-        settings.points().pass("extract.middle");
-      }
-    }
-
-    @Override
-    public void waiting() {
-      heartbeat.check();
-    }
   }
 
   /** Holds the file's first bytes back until there is a row: no rows, no object. */

@@ -20,6 +20,7 @@ import java.util.List;
  * @param lookBack how far below the watermark late rows are looked for; not negative
  * @param lookBackKeys the same for keys that are numbers; not negative
  * @param windowRows a window with more rows is cut where an index serves; at least 1
+ * @param connections to read a window of a table with, at most; 1 or more
  * @param longTransaction how long a transaction may be open before a person is told
  * @param parallel tables at a time
  * @param keyTimeZone the zone of keys that are wall clocks
@@ -37,6 +38,7 @@ public record ReplicateInput(
     Duration lookBack,
     long lookBackKeys,
     long windowRows,
+    int connections,
     Duration longTransaction,
     int parallel,
     ZoneId keyTimeZone,

@@ -34,6 +34,7 @@ public final class ReplicateInputParser {
           "look_back",
           "look_back_keys",
           "window_rows",
+          "connections",
           "long_transaction",
           "parallel",
           "key_time_zone",
@@ -54,6 +55,8 @@ public final class ReplicateInputParser {
   private static final int DEFAULT_LOOK_BACK_KEYS = 1_000_000;
   private static final int DEFAULT_WINDOW_ROWS = 10_000_000;
   private static final String DEFAULT_LONG_TRANSACTION = "PT1H";
+  private static final int DEFAULT_CONNECTIONS = 2;
+  private static final int MOST_CONNECTIONS = 16;
   private static final int DEFAULT_PARALLEL = 3;
   private static final int MOST_PARALLEL = 64;
 
@@ -97,11 +100,6 @@ public final class ReplicateInputParser {
           "spike_factor is %d; it must be at least 2, or every batch would be a spike"
               .formatted(spikeFactor));
     }
-    int parallel = fields.number("parallel", DEFAULT_PARALLEL);
-    if (parallel < 1 || parallel > MOST_PARALLEL) {
-      throw InputFields.refused(
-          "parallel is %d; it must be 1 to %d".formatted(parallel, MOST_PARALLEL));
-    }
     List<TableRequest> tables = tables(updateKey);
     return new ReplicateInput(
         demo,
@@ -115,8 +113,9 @@ public final class ReplicateInputParser {
         fields.duration("look_back", DEFAULT_LOOK_BACK),
         atLeast("look_back_keys", DEFAULT_LOOK_BACK_KEYS, 0),
         atLeast("window_rows", DEFAULT_WINDOW_ROWS, 1),
+        within("connections", DEFAULT_CONNECTIONS, MOST_CONNECTIONS),
         fields.duration("long_transaction", DEFAULT_LONG_TRANSACTION),
-        parallel,
+        within("parallel", DEFAULT_PARALLEL, MOST_PARALLEL),
         keyTimeZone(),
         nullKeys());
   }
@@ -125,6 +124,14 @@ public final class ReplicateInputParser {
     int number = fields.number(field, standard);
     if (number < least) {
       throw InputFields.refused("%s is %d; it must be at least %d".formatted(field, number, least));
+    }
+    return number;
+  }
+
+  private int within(String field, int standard, int most) {
+    int number = fields.number(field, standard);
+    if (number < 1 || number > most) {
+      throw InputFields.refused("%s is %d; it must be 1 to %d".formatted(field, number, most));
     }
     return number;
   }

@@ -328,6 +328,7 @@ public final class ReplicateWorkflow implements Replicate {
         input.lookBack().toString(),
         input.lookBackKeys(),
         input.windowRows(),
+        input.connections(),
         input.longTransaction().toString(),
         input.keyTimeZone().getId(),
         input.nullKeys(),

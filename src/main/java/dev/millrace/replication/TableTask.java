@@ -20,6 +20,7 @@ import java.time.ZoneId;
  * @param lookBack an ISO-8601 duration, for keys that are times
  * @param lookBackKeys the same for keys that are numbers
  * @param windowRows a window with more rows is cut where an index serves; at least 1
+ * @param connections to read a window with, at most
  * @param longTransaction an ISO-8601 duration
  * @param keyTimeZone the zone of keys that are wall clocks
  * @param nullKeys what becomes of rows without a key
@@ -40,6 +41,7 @@ public record TableTask(
     String lookBack,
     long lookBackKeys,
     long windowRows,
+    int connections,
     String longTransaction,
     String keyTimeZone,
     NullKeys nullKeys,

@@ -1,8 +1,7 @@
 package dev.millrace.replication;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.QueryPlan;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -17,8 +16,6 @@ import java.util.Optional;
 
 /** Where a window of many rows is cut: at a key that is there, so no piece is empty. */
 final class WindowCut {
-  private static final JsonMapper JSON = new JsonMapper();
-
   /** Watermarks are written with four digits of the year. */
   private static final Instant FIRST = Instant.parse("0001-01-01T00:00:00Z");
 
@@ -37,8 +34,8 @@ final class WindowCut {
     String keys = table.rows().select(List.of(table.key()), condition, false);
     // Counting to the cut costs a walk along the index, which small tables need not pay. How many
     // rows a range has is a guess without statistics; how many the table has is not.
-    if (estimate(connection, table.rows().select(List.of(table.key()), null, false))
-        < rows * 0.75) {
+    String all = table.rows().select(List.of(table.key()), null, false);
+    if (QueryPlan.of(connection, all).rows() < rows * 0.75) {
       return window;
     }
     String column = Identifiers.quote(table.key().name());
@@ -54,16 +51,6 @@ final class WindowCut {
           .filter(cut -> Watermark.compare(window.kind(), cut, window.high()) < 0)
           .map(cut -> new Window(window.kind(), window.low(), cut))
           .orElse(window);
-    }
-  }
-
-  private static long estimate(Connection connection, String select) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet row = statement.executeQuery("EXPLAIN (FORMAT JSON) " + select)) {
-      row.next();
-      return JSON.readTree(row.getString(1)).at("/0/Plan/Plan Rows").asLong();
-    } catch (JsonProcessingException exception) {
-      throw new IllegalStateException("EXPLAIN gave no JSON", exception);
     }
   }
 

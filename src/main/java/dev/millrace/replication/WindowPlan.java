@@ -26,7 +26,7 @@ import java.util.Set;
  *
  * @param window what is read; it may end before the run's window does
  * @param more whether the rest of the run's window is to be read after it
- * @param select the rows; null when there is nothing to read
+ * @param selects the rows, in parts; empty when there is nothing to read
  * @param files those of the snapshot; null where rows have no versions
  * @param reading what the next window has to know; null when the watermark must stay. Its set of
  *     ids is filled while the rows come
@@ -39,7 +39,7 @@ import java.util.Set;
 record WindowPlan(
     Window window,
     boolean more,
-    String select,
+    List<String> selects,
     TableFiles files,
     Reading reading,
     boolean withIds,
@@ -49,6 +49,7 @@ record WindowPlan(
     LongTransaction longTransaction) {
 
   WindowPlan {
+    selects = List.copyOf(selects);
     wholePartitions = List.copyOf(wholePartitions);
     warnings = List.copyOf(warnings);
   }
@@ -122,7 +123,7 @@ record WindowPlan(
       return new WindowPlan(
           new Window(table.keyKind(), low, low),
           false,
-          null,
+          List.of(),
           null,
           null,
           false,
@@ -134,11 +135,12 @@ record WindowPlan(
 
     private WindowPlan windowOnly(Window reach, List<String> warnings) throws SQLException {
       Window window = cut(reach);
-      String select = window.rangeEmpty() ? null : table.select(condition(window), false);
+      List<String> selects =
+          window.rangeEmpty() ? List.of() : List.of(table.select(condition(window), false));
       return new WindowPlan(
           window,
           !window.high().equals(reach.high()),
-          select,
+          selects,
           null,
           Reading.unversioned(attempt, lookBack()),
           false,
@@ -166,21 +168,19 @@ record WindowPlan(
       List<String> selects = new ArrayList<>();
       if (exact) {
         seen.carry(last.seen());
-        selects.add(
-            table.select(
+        String unseen = UnseenRows.condition(connection, last.snapshot(), last.seen(), added);
+        selects.addAll(
+            parts(
+                files,
                 Bounds.conditionWithLate(
-                    window,
-                    lateAbove,
-                    UnseenRows.condition(connection, last.snapshot(), last.seen(), added),
-                    table.key().name(),
-                    task.zone()),
+                    window, lateAbove, unseen, table.key().name(), task.zone()),
                 withIds));
       } else {
         if (!window.initialLoad() && withIds) {
           noteLookBack(window, snapshot, seen);
         }
         if (!window.rangeEmpty()) {
-          selects.add(table.select(condition(window), withIds));
+          selects.addAll(parts(files, condition(window), withIds));
         }
       }
       List<Partition> partitions =
@@ -194,7 +194,7 @@ record WindowPlan(
       return new WindowPlan(
           window,
           !window.high().equals(reach.high()),
-          selects.isEmpty() ? null : String.join("\nUNION ALL\n", selects),
+          selects,
           files,
           new Reading(
               attempt,
@@ -210,6 +210,13 @@ record WindowPlan(
           partitions.stream().map(Partition::toString).toList(),
           warnings,
           longTransaction);
+    }
+
+    private List<String> parts(TableFiles files, String condition, boolean withIds)
+        throws SQLException {
+      return task.connections() > 1
+          ? BlockRanges.split(connection, table, files.nodes().keySet(), condition, withIds)
+          : List.of(table.select(condition, withIds));
     }
 
     private LookBack lookBack() {

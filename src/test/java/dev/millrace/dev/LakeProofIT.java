@@ -2,6 +2,7 @@ package dev.millrace.dev;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.millrace.parquet.CopyEncoder;
 import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Postgres;
@@ -166,8 +167,10 @@ class LakeProofIT {
                         throw new UncheckedIOException(e);
                       }
                     })) {
+              CopyEncoder encoder = parquet.encoder();
+              encoder.start();
               postgres.copy(
-                  session, "SELECT * FROM " + table + " WHERE " + condition, parquet::accept);
+                  session, "SELECT * FROM " + table + " WHERE " + condition, encoder::accept);
               return parquet.finish();
             }
           });

@@ -206,10 +206,12 @@ class EncodingTest {
   private static byte[] file(byte[] bytes, int most, Random random) {
     MemoryFile file = new MemoryFile();
     try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), file)) {
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
       for (int from = 0; from < bytes.length; ) {
         int length =
             most == bytes.length ? most : Math.min(bytes.length - from, 1 + random.nextInt(most));
-        table.accept(bytes, from, length);
+        encoder.accept(bytes, from, length);
         from += length;
       }
       table.finish();

@@ -37,8 +37,11 @@ record Extracted(Relation relation, MemoryFile file, ParquetSummary summary, lon
           MemoryFile file = new MemoryFile();
           try (ParquetTable table =
               new ParquetTable(columns, 0, Map.of("source", name), format, file)) {
+            CopyEncoder encoder = table.encoder();
+            encoder.start();
             long copied =
-                postgres.copy(connection, SelectQuery.text(relation, columns, null), table::accept);
+                postgres.copy(
+                    connection, SelectQuery.text(relation, columns, null), encoder::accept);
             return new Extracted(relation, file, table.finish(), copied);
           }
         });

@@ -154,7 +154,9 @@ class ListPagesTest {
 
   private static ParquetSummary encode(byte[] stream, Column column, MemoryFile file) {
     try (ParquetTable table = new ParquetTable(List.of(key(), column), 0, Map.of(), file)) {
-      table.accept(stream, 0, stream.length);
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
+      encoder.accept(stream, 0, stream.length);
       return table.finish();
     }
   }

@@ -136,7 +136,7 @@ public class MicroBench {
     public void make() {
       List<Column> columns = List.of(kind.column());
       PrimitiveType type = ParquetSchema.of(columns).getColumns().get(0).getPrimitiveType();
-      pages = ParquetTable.pages(columns.get(0), type, page, new DeltaBinaryPacked());
+      pages = CopyEncoder.pages(columns.get(0), type, page, new DeltaBinaryPacked());
       byte[] stream = stream(List.of(kind), ROWS);
       batch = new Batch(1);
       scan(batch, stream);
@@ -190,7 +190,9 @@ public class MicroBench {
   public long file(Orders orders) {
     try (ParquetTable table =
         new ParquetTable(orders.columns, 0, Map.of(), bytes -> bytes.position(bytes.limit()))) {
-      table.accept(orders.fileStream, 0, orders.fileStream.length);
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
+      encoder.accept(orders.fileStream, 0, orders.fileStream.length);
       return table.finish().bytes();
     }
   }

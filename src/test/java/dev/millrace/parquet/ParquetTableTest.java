@@ -10,10 +10,12 @@ import dev.millrace.postgres.ColumnType;
 import dev.millrace.postgres.ColumnType.Wire;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class ParquetTableTest {
@@ -26,7 +28,9 @@ class ParquetTableTest {
 
   private static ParquetSummary encode(byte[] stream, int keyColumn, MemoryFile file) {
     try (ParquetTable table = new ParquetTable(COLUMNS, keyColumn, Map.of(), file)) {
-      table.accept(stream, 0, stream.length);
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
+      encoder.accept(stream, 0, stream.length);
       return table.finish();
     }
   }
@@ -81,9 +85,65 @@ class ParquetTableTest {
     MemoryFile file = new MemoryFile();
     byte[] stream = new CopyStream().row(CopyStream.int4(1), CopyStream.text("a")).withoutTrailer();
     try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), file)) {
-      table.accept(stream, 0, stream.length);
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
+      encoder.accept(stream, 0, stream.length);
     }
     assertThat(file.bytes()).doesNotContain('P', 'A', 'R', '1');
+  }
+
+  @Test
+  void severalEncodersFillOneFileEachFromSeveralCopies() throws Exception {
+    MemoryFile file = new MemoryFile();
+    FileFormat small = new FileFormat(FileFormat.Compression.ZSTD, 1, 1);
+    ParquetSummary summary;
+    try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), small, file)) {
+      List<Thread> threads = new ArrayList<>();
+      for (int thread = 0; thread < 3; thread++) {
+        CopyEncoder encoder = table.encoder();
+        int first = thread * 200_000;
+        threads.add(new Thread(() -> encode(encoder, first)));
+      }
+      // One more that finds nothing to do.
+      table.encoder();
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      summary = table.finish();
+    }
+    assertThat(summary.rowsEncoded()).isEqualTo(300_000);
+    assertThat(summary.rowsInFooter()).isEqualTo(300_000);
+    assertThat(file.footer().getBlocks()).hasSizeGreaterThan(3);
+    int[] ids = file.read().stream().mapToInt(row -> row.getInteger("id", 0)).sorted().toArray();
+    assertThat(ids)
+        .isEqualTo(
+            IntStream.of(0, 200_000, 400_000)
+                .flatMap(first -> IntStream.range(first, first + 100_000))
+                .toArray());
+  }
+
+  private static void encode(CopyEncoder encoder, int first) {
+    for (int from = first; from < first + 100_000; from += 50_000) {
+      CopyStream stream = new CopyStream();
+      for (int i = from; i < from + 50_000; i++) {
+        stream.row(CopyStream.int4(i), CopyStream.text("row " + i));
+      }
+      byte[] bytes = stream.end();
+      encoder.start();
+      encoder.accept(bytes, 0, bytes.length);
+    }
+  }
+
+  @Test
+  void anotherCopyBeforeTheEndOfTheLastIsRefused() {
+    byte[] stream = new CopyStream().row(CopyStream.int4(1), CopyStream.text("a")).withoutTrailer();
+    try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), new MemoryFile())) {
+      CopyEncoder encoder = table.encoder();
+      encoder.start();
+      encoder.accept(stream, 0, stream.length);
+      assertThatThrownBy(encoder::start).hasMessageContaining("after 1 rows");
+    }
   }
 
   @Test

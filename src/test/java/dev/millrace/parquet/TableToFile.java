@@ -50,7 +50,9 @@ final class TableToFile {
           Relation relation = new Catalogue().relation(connection, TableName.parse(name));
           List<Column> columns = relation.columns(ColumnRules.DEFAULT);
           try (ParquetTable table = new ParquetTable(columns, 0, Map.of(), sink)) {
-            postgres.copy(connection, SelectQuery.text(relation, columns, null), table::accept);
+            CopyEncoder encoder = table.encoder();
+            encoder.start();
+            postgres.copy(connection, SelectQuery.text(relation, columns, null), encoder::accept);
             return table.finish();
           }
         });

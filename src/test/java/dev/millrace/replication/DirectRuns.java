@@ -116,6 +116,7 @@ public final class DirectRuns implements AutoCloseable {
       String lookBack,
       long keys,
       long windowRows,
+      int connections,
       String longTransaction,
       ColumnRules rules) {
     public static Asked of(String pipeline, String table, String key) {
@@ -126,24 +127,33 @@ public final class DirectRuns implements AutoCloseable {
           "PT24H",
           1_000_000,
           10_000_000,
+          2,
           "PT1H",
           ColumnRules.DEFAULT);
     }
 
     public Asked lookingBack(String time, long numbers) {
-      return new Asked(pipeline, table, key, time, numbers, windowRows, longTransaction, rules);
+      return new Asked(
+          pipeline, table, key, time, numbers, windowRows, connections, longTransaction, rules);
     }
 
     public Asked cutAt(long rows) {
-      return new Asked(pipeline, table, key, lookBack, keys, rows, longTransaction, rules);
+      return new Asked(
+          pipeline, table, key, lookBack, keys, rows, connections, longTransaction, rules);
+    }
+
+    public Asked over(int most) {
+      return new Asked(
+          pipeline, table, key, lookBack, keys, windowRows, most, longTransaction, rules);
     }
 
     public Asked noticing(String age) {
-      return new Asked(pipeline, table, key, lookBack, keys, windowRows, age, rules);
+      return new Asked(pipeline, table, key, lookBack, keys, windowRows, connections, age, rules);
     }
 
     public Asked under(ColumnRules others) {
-      return new Asked(pipeline, table, key, lookBack, keys, windowRows, longTransaction, others);
+      return new Asked(
+          pipeline, table, key, lookBack, keys, windowRows, connections, longTransaction, others);
     }
   }
 
@@ -220,6 +230,7 @@ public final class DirectRuns implements AutoCloseable {
         asked.lookBack(),
         asked.keys(),
         asked.windowRows(),
+        asked.connections(),
         asked.longTransaction(),
         "UTC",
         NullKeys.REFUSE,

@@ -38,6 +38,7 @@ class ReplicateInputParserTest {
     assertThat(input.notifySlack()).isFalse();
     assertThat(input.lag()).isEqualTo(Duration.ofMinutes(1));
     assertThat(input.parallel()).isEqualTo(3);
+    assertThat(input.connections()).isEqualTo(2);
     assertThat(input.keyTimeZone()).isEqualTo(ZoneId.of("UTC"));
     assertThat(input.nullKeys()).isEqualTo(NullKeys.REFUSE);
   }
@@ -132,6 +133,8 @@ class ReplicateInputParserTest {
         "{\"spike_factor\": 99999999999} | spike_factor must be a whole number",
         "{\"parallel\": 0} | parallel is 0",
         "{\"parallel\": 65} | 1 to 64",
+        "{\"connections\": 0} | connections is 0",
+        "{\"connections\": 17} | 1 to 16",
         "{\"lag\": \"1 minute\"} | ISO-8601",
         "{\"lag\": \"-PT1M\"} | not be negative",
         "{\"lag\": 60} | lag must be a text",
