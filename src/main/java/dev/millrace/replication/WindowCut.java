@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.SelectQuery;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -36,8 +37,8 @@ final class WindowCut {
     String condition = Bounds.condition(window, table.key().name(), zone, false);
     String keys = table.rows().select(List.of(table.key()), condition, false);
     // Counting to the cut costs a walk along the index, which small tables need not pay. How many
-    // rows a range has is a guess without statistics; how many the table has is not.
-    if (estimate(connection, table.rows().select(List.of(table.key()), null, false))
+    // rows a range or a filter has is a guess without statistics; how many the table has is not.
+    if (estimate(connection, SelectQuery.text(table.relation(), List.of(table.key()), null))
         < rows * 0.75) {
       return window;
     }
