@@ -10,7 +10,9 @@ import dev.millrace.lake.Checksums;
 import dev.millrace.lake.Encryption;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.parquet.FileFormat.Compression;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.SslMode;
+import dev.millrace.postgres.TableName;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -110,6 +112,7 @@ public record Configuration(
    *     means the same as for this worker. Never together with the next one
    * @param clickHouseCollection the named collection of the ClickHouse server that has address and
    *     login, so that no password is in a statement
+   * @param filters which rows are read, by table; all of other tables
    */
   public record PostgresConnection(
       String host,
@@ -123,7 +126,12 @@ public record Configuration(
       Duration connectTimeout,
       Duration socketTimeout,
       Optional<String> addressForClickHouse,
-      Optional<String> clickHouseCollection) {
+      Optional<String> clickHouseCollection,
+      Map<TableName, RowFilter> filters) {
+
+    public PostgresConnection {
+      filters = Map.copyOf(filters);
+    }
 
     /** Returns {@code host:port} as a ClickHouse server sees this database. */
     public String addressSeenByClickHouse() {
@@ -404,7 +412,8 @@ public record Configuration(
           reader.read(
               section,
               ConfigurationSetting.POSTGRES_CLICKHOUSE_NAMED_COLLECTION,
-              Parts::collection));
+              Parts::collection),
+          new RowFilterReader(reader).read(section));
     }
 
     private Optional<String> addressForClickHouse(Section section) {

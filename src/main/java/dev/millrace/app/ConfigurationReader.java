@@ -34,6 +34,8 @@ import java.util.regex.Pattern;
 final class ConfigurationReader {
   private static final Pattern NAME = Pattern.compile("[a-z][a-z0-9_-]{0,62}");
   private static final Pattern REFERENCE = Pattern.compile("\\$\\{(env|file):([^}]+)\\}");
+  private static final String NO_REFERENCE =
+      "has ${ in it: a reference is ${env:NAME} or ${file:PATH} and the whole value";
   private static final int MOST_BYTES_OF_A_FILE = 65_536;
   private static final int MOST_CHARACTERS_SHOWN = 80;
 
@@ -119,6 +121,11 @@ final class ConfigurationReader {
     problems.add(line, section.pathOf(setting) + " " + message);
   }
 
+  /** Adds a problem of a part of a setting, told as a sentence that begins with its path. */
+  void problem(ConfigurationNode node, String path, String message) {
+    problems.add(node.line(), path + " " + message);
+  }
+
   /** Adds a problem of a whole section. */
   void problem(Section section, String message) {
     problems.add(section.line(), section.path() + " " + message);
@@ -161,6 +168,31 @@ final class ConfigurationReader {
       }
     }
     return values;
+  }
+
+  /**
+   * Returns a text that is taken as it stands, whatever YAML takes it for, or what it refers to;
+   * nothing when a problem was added.
+   */
+  Optional<String> verbatim(String path, ConfigurationNode node) {
+    if (!(node instanceof Scalar scalar) || scalar.kind() == Kind.NOTHING) {
+      problems.add(node.line(), path + " must be one value");
+      return Optional.empty();
+    }
+    try {
+      Matcher reference = REFERENCE.matcher(scalar.text());
+      String text = reference.matches() ? resolve(reference) : scalar.text();
+      if (!reference.matches() && text.contains("${")) {
+        throw new UnusableException(NO_REFERENCE);
+      }
+      if (text.indexOf('\0') >= 0) {
+        throw new UnusableException("must not hold a NUL character");
+      }
+      return Optional.of(text);
+    } catch (UnusableException exception) {
+      problems.add(node.line(), path + " " + exception.getMessage());
+      return Optional.empty();
+    }
   }
 
   private Optional<Value> value(Section section, ConfigurationSetting setting) {
@@ -215,7 +247,7 @@ final class ConfigurationReader {
         switch (setting.type()) {
           case NUMBER -> Kind.NUMBER;
           case FLAG -> Kind.FLAG;
-          case ADDRESS, CHOICE, DURATION, LIST, PATH, SECRET, TEXT, URL -> Kind.TEXT;
+          case ADDRESS, CHOICE, CONDITIONS, DURATION, LIST, PATH, SECRET, TEXT, URL -> Kind.TEXT;
         };
     if (scalar.kind() != expected) {
       throw new UnusableException(
@@ -226,8 +258,7 @@ final class ConfigurationReader {
           });
     }
     if (scalar.text().contains("${")) {
-      throw new UnusableException(
-          "has ${ in it: a reference is ${env:NAME} or ${file:PATH} and the whole value");
+      throw new UnusableException(NO_REFERENCE);
     }
     checkText(scalar.text());
     String text = scalar.text();
@@ -332,16 +363,19 @@ final class ConfigurationReader {
       checkKeys(fields, path, pattern);
     } else if (section) {
       problems.add(node.line(), path + " must hold settings, written as key: value");
-    } else if (isList(pattern)) {
-      checkItems(node, path);
-    } else if (!(node instanceof Scalar)) {
-      problems.add(node.line(), path + " must be one value, not a list or settings");
+    } else {
+      switch (ConfigurationSetting.ofPath(pattern).orElseThrow().type()) {
+        case LIST -> checkItems(node, path);
+        case CONDITIONS -> {
+          // RowFilterReader tells what is wrong with them.
+        }
+        case ADDRESS, CHOICE, DURATION, FLAG, NUMBER, PATH, SECRET, TEXT, URL -> {
+          if (!(node instanceof Scalar)) {
+            problems.add(node.line(), path + " must be one value, not a list or settings");
+          }
+        }
+      }
     }
-  }
-
-  private static boolean isList(String pattern) {
-    return ConfigurationSetting.ofPath(pattern).orElseThrow().type()
-        == ConfigurationSetting.Type.LIST;
   }
 
   private void checkItems(ConfigurationNode node, String path) {

@@ -35,6 +35,7 @@ enum ConfigurationSetting {
       "postgres.*.postgres_host_for_clickhouse", Type.ADDRESS, Presence.OPTIONAL),
   POSTGRES_CLICKHOUSE_NAMED_COLLECTION(
       "postgres.*.clickhouse_named_collection", Type.TEXT, Presence.OPTIONAL),
+  POSTGRES_FILTERS("postgres.*.filters", Type.CONDITIONS, Presence.OPTIONAL),
 
   STATE("state", Type.TEXT, Presence.REQUIRED),
 
@@ -90,6 +91,8 @@ enum ConfigurationSetting {
     ADDRESS,
     /** One of a few words. */
     CHOICE,
+    /** By table, each a list of {@code {column: …, operator: …, value: …}}. */
+    CONDITIONS,
     /** ISO-8601, such as {@code PT6H}. */
     DURATION,
     /** {@code true} or {@code false}. */

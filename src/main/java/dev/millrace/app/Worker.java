@@ -12,6 +12,8 @@ import dev.millrace.notify.Slack;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.PostgresSettings;
+import dev.millrace.postgres.RowFilter;
+import dev.millrace.postgres.TableName;
 import dev.millrace.refresh.RefreshDimensionWorkflow;
 import dev.millrace.refresh.RefreshSettings;
 import dev.millrace.refresh.RefreshSteps;
@@ -129,6 +131,7 @@ public final class Worker implements AutoCloseable {
             state,
             postgres.get(configuration.state()),
             postgres,
+            filters(configuration),
             lakes,
             formats(configuration),
             demoLake,
@@ -223,6 +226,12 @@ public final class Worker implements AutoCloseable {
                     name,
                     new RefreshSettings.Source(postgres.get(name), Adapters.seen(connection))));
     return sources;
+  }
+
+  private static Map<String, Map<TableName, RowFilter>> filters(Configuration configuration) {
+    Map<String, Map<TableName, RowFilter>> filters = new LinkedHashMap<>();
+    configuration.postgres().forEach((name, connection) -> filters.put(name, connection.filters()));
+    return filters;
   }
 
   private static Map<String, FileFormat> formats(Configuration configuration) {

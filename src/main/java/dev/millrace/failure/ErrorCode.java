@@ -26,7 +26,7 @@ public enum ErrorCode {
   RUN_ID_TAKEN(false),
   /** The table does not exist, or its kind can't be read. */
   TABLE_MISSING(false),
-  /** A column that the input names does not exist. */
+  /** A column that the input or a row filter names does not exist. */
   COLUMN_MISSING(false),
   /** The update key does not exist in the table. */
   KEY_MISSING(false),

@@ -3,6 +3,7 @@ package dev.millrace.replication;
 import dev.millrace.postgres.Column;
 import dev.millrace.postgres.ColumnType;
 import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.RowFilter;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -38,6 +39,7 @@ final class DemoTable {
         "demo",
         0,
         null,
+        RowFilter.NONE,
         (wanted, condition, withIds) -> select(request, wanted, condition));
   }
 

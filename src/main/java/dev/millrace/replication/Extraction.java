@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -83,7 +84,7 @@ final class Extraction {
    *     ATTEMPT_OVERTAKEN}, and as {@link Postgres#read}
    */
   Extracted run(Connection connection) throws SQLException {
-    SourceTable table = SourceTable.of(connection, task);
+    SourceTable table = SourceTable.of(connection, task, settings.filter(task));
     WindowPlan plan =
         WindowPlan.of(connection, task, prepared, table, before.reading(), staging.attempt());
     settings.points().pass("extract.planned");
@@ -220,6 +221,7 @@ final class Extraction {
         plan.lateAbove(),
         plan.wholePartitions(),
         prepared.includeNullKeys(),
+        Manifest.conditions(table.filter()),
         reading.snapshot() == null ? null : reading.snapshot().toString(),
         reading.timeline(),
         reading.lookBack(),
@@ -243,13 +245,17 @@ final class Extraction {
   }
 
   private Map<String, String> metadata(Window window, SourceTable table) {
-    return Map.of(
-        "millrace.pipeline", task.pipeline(),
-        "millrace.run_id", task.runId(),
-        "millrace.table", task.table().name().toString(),
-        "millrace.update_key", task.table().updateKey(),
-        "millrace.window", window.toString(),
-        "millrace.attempt", staging.attempt(),
-        "millrace.columns", ColumnMetadata.of(table.columns()));
+    Map<String, String> metadata = new LinkedHashMap<>();
+    metadata.put("millrace.pipeline", task.pipeline());
+    metadata.put("millrace.run_id", task.runId());
+    metadata.put("millrace.table", task.table().name().toString());
+    metadata.put("millrace.update_key", task.table().updateKey());
+    metadata.put("millrace.window", window.toString());
+    metadata.put("millrace.attempt", staging.attempt());
+    metadata.put("millrace.columns", ColumnMetadata.of(table.columns()));
+    if (!table.filter().isNone()) {
+      metadata.put("millrace.filter", table.filter().text());
+    }
+    return metadata;
   }
 }

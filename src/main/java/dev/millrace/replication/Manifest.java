@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.millrace.parquet.ReplacedValues;
+import dev.millrace.postgres.RowFilter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 
@@ -30,6 +31,7 @@ import java.util.List;
  *     none were looked for
  * @param wholePartitions partitions that were not there before, whose rows were all read
  * @param nullKeys whether rows without a key are in it
+ * @param filter what all of its rows met in the snapshot; null when none was set
  * @param snapshot {@code xmin:xmax} of the snapshot that it was read in; null where rows have no
  *     versions
  * @param timeline of the server; 0 where it can't be told
@@ -57,6 +59,7 @@ public record Manifest(
     String lateAbove,
     List<String> wholePartitions,
     boolean nullKeys,
+    List<FilterCondition> filter,
     String snapshot,
     int timeline,
     String lookBack,
@@ -85,10 +88,58 @@ public record Manifest(
    */
   public record CopiedColumn(String name, String postgres, String parquet) {}
 
+  /**
+   * A condition of the row filter.
+   *
+   * @param operator as a person writes it
+   * @param values none, one or a list, as the operator takes them
+   */
+  public record FilterCondition(String column, String operator, List<String> values) {
+    public FilterCondition {
+      values = List.copyOf(values);
+    }
+  }
+
   public Manifest {
     wholePartitions = wholePartitions == null ? List.of() : List.copyOf(wholePartitions);
     columns = columns == null ? List.of() : List.copyOf(columns);
     replaced = replaced == null ? List.of() : List.copyOf(replaced);
+    filter = filter == null ? null : List.copyOf(filter);
+  }
+
+  /** Returns a filter as a manifest has it; null when all rows pass. */
+  static List<FilterCondition> conditions(RowFilter filter) {
+    return filter.isNone()
+        ? null
+        : filter.conditions().stream()
+            .map(
+                condition ->
+                    new FilterCondition(
+                        condition.column(), condition.operator().text(), condition.values()))
+            .toList();
+  }
+
+  /**
+   * Returns which rows were read.
+   *
+   * @throws IllegalArgumentException when there is a condition that this version does not know
+   */
+  public RowFilter rowFilter() {
+    return filter == null
+        ? RowFilter.NONE
+        : new RowFilter(
+            filter.stream()
+                .map(
+                    condition ->
+                        new RowFilter.Condition(
+                            condition.column(),
+                            RowFilter.Operator.of(condition.operator())
+                                .orElseThrow(
+                                    () ->
+                                        new IllegalArgumentException(
+                                            "no operator " + condition.operator())),
+                            condition.values()))
+                .toList());
   }
 
   /** Returns the version of this build. */

@@ -18,6 +18,7 @@ import java.time.Instant;
  * @param openSince when a run first met the snapshot's oldest transaction in progress; null when
  *     none was
  * @param openTold whether a person was told of it
+ * @param filter which rows were read, in SQL; null for all
  */
 record Reading(
     String attempt,
@@ -27,11 +28,12 @@ record Reading(
     TableFiles files,
     SeenIds seen,
     Instant openSince,
-    boolean openTold) {
+    boolean openTold,
+    String filter) {
 
   /** Returns the reading of rows that have no versions: it only fences the watermark. */
-  static Reading unversioned(String attempt, LookBack lookBack) {
-    return new Reading(attempt, null, 0, lookBack.toString(), null, null, null, false);
+  static Reading unversioned(String attempt, LookBack lookBack, String filter) {
+    return new Reading(attempt, null, 0, lookBack.toString(), null, null, null, false, filter);
   }
 
   /** Returns whether its oldest transaction in progress still is the oldest one. */

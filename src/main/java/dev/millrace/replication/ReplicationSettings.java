@@ -5,6 +5,8 @@ import dev.millrace.lake.Lake;
 import dev.millrace.notify.Slack;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.RowFilter;
+import dev.millrace.postgres.TableName;
 import dev.millrace.run.Admission;
 import dev.millrace.run.Configured;
 import dev.millrace.run.StateAtStart;
@@ -18,6 +20,7 @@ import java.util.Optional;
  * @param demoSource the connection on which demo mode makes its rows; not the pool of the state,
  *     which must stay free while rows are read
  * @param sources Postgres connections by name
+ * @param filters which rows of tables are read, by the connection's name; all of others
  * @param lakes lakes by name
  * @param formats how files for a lake are written, by its name; the default format for others
  * @param demoLake where demo mode writes
@@ -30,6 +33,7 @@ public record ReplicationSettings(
     Postgres state,
     Postgres demoSource,
     Map<String, Postgres> sources,
+    Map<String, Map<TableName, RowFilter>> filters,
     Map<String, Lake> lakes,
     Map<String, FileFormat> formats,
     Lake demoLake,
@@ -39,6 +43,7 @@ public record ReplicationSettings(
     Points points) {
   public ReplicationSettings {
     sources = Map.copyOf(sources);
+    filters = Map.copyOf(filters);
     lakes = Map.copyOf(lakes);
     formats = Map.copyOf(formats);
   }
@@ -52,6 +57,15 @@ public record ReplicationSettings(
     return task.demo()
         ? demoSource
         : Configured.named(sources, task.source(), "source", "postgres");
+  }
+
+  /** Returns which rows of a task's table are read; never null. */
+  RowFilter filter(TableTask task) {
+    return task.demo()
+        ? RowFilter.NONE
+        : filters
+            .getOrDefault(task.source(), Map.of())
+            .getOrDefault(task.table().name(), RowFilter.NONE);
   }
 
   FileFormat format(TableTask task) {

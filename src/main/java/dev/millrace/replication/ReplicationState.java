@@ -570,8 +570,8 @@ final class ReplicationState {
             """
             INSERT INTO millrace.reading
               (pipeline, schema_name, table_name, attempt, snapshot, timeline, look_back, files,
-               seen, open_since, open_told)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+               seen, open_since, open_told, filter)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (attempt) DO NOTHING
             """)) {
       bind(statement, key);
@@ -585,6 +585,7 @@ final class ReplicationState {
       statement.setObject(
           10, reading.openSince() == null ? null : reading.openSince().atOffset(ZoneOffset.UTC));
       statement.setBoolean(11, reading.openTold());
+      statement.setString(12, reading.filter());
       statement.executeUpdate();
     }
   }
@@ -594,7 +595,7 @@ final class ReplicationState {
     try (PreparedStatement statement =
         connection.prepareStatement(
             """
-            SELECT snapshot, timeline, look_back, files, seen, open_since, open_told
+            SELECT snapshot, timeline, look_back, files, seen, open_since, open_told, filter
             FROM millrace.reading WHERE attempt = ?
             """)) {
       statement.setString(1, attempt);
@@ -616,7 +617,8 @@ final class ReplicationState {
                 files == null ? null : TableFiles.parse(files),
                 seen == null ? null : SeenIds.decode(snapshot, seen),
                 since == null ? null : since.toInstant(),
-                row.getBoolean(7)));
+                row.getBoolean(7),
+                row.getString(8)));
       }
     }
   }

@@ -6,6 +6,7 @@ import dev.millrace.failure.NearestName;
 import dev.millrace.postgres.Catalogue;
 import dev.millrace.postgres.Column;
 import dev.millrace.postgres.Relation;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.SelectQuery;
 import dev.millrace.postgres.SourceIdentity;
 import dev.millrace.postgres.TableName;
@@ -27,7 +28,8 @@ import java.util.Optional;
  * @param database the database
  * @param oid the table's oid
  * @param relation what the catalogue tells of it; null in demo mode
- * @param rows gives the SELECT of columns under a condition
+ * @param filter which rows are read; all in demo mode
+ * @param rows gives the SELECT of columns under a condition, of the filter's rows
  */
 record SourceTable(
     TableName name,
@@ -39,9 +41,10 @@ record SourceTable(
     String database,
     long oid,
     Relation relation,
+    RowFilter filter,
     Rows rows) {
 
-  /** Gives the SELECT of columns under a condition; null for all rows. */
+  /** Gives the SELECT of columns under a condition; null for all rows of the filter. */
   @FunctionalInterface
   interface Rows {
     String select(List<Column> columns, String condition, boolean withIds);
@@ -66,20 +69,24 @@ record SourceTable(
   }
 
   /** Returns the table of a task, whose rows are made up in demo mode; else as {@link #find}. */
-  static SourceTable of(Connection connection, TableTask task) throws SQLException {
-    return task.demo() ? DemoTable.of(task.table()) : find(connection, task.table());
+  static SourceTable of(Connection connection, TableTask task, RowFilter filter)
+      throws SQLException {
+    return task.demo() ? DemoTable.of(task.table()) : find(connection, task.table(), filter);
   }
 
   /**
    * Finds the table.
    *
+   * @param filter which of its rows are meant
    * @throws MillraceException with {@code TABLE_MISSING}, {@code NO_PRIVILEGE}, {@code
    *     COLUMN_MISSING}, {@code KEY_MISSING}, {@code KEY_TYPE_UNSUPPORTED}, {@code
-   *     TYPE_UNSUPPORTED} or {@code BAD_INPUT}
+   *     TYPE_UNSUPPORTED}, {@code BAD_INPUT}, or {@code BAD_CONFIGURATION} for the filter
    */
-  static SourceTable find(Connection connection, TableRequest request) throws SQLException {
+  static SourceTable find(Connection connection, TableRequest request, RowFilter filter)
+      throws SQLException {
     Catalogue catalogue = new Catalogue();
     Relation relation = catalogue.relation(connection, request.name());
+    filter.requireFits(relation);
     SourceIdentity identity = catalogue.identity(connection);
     Column key = key(relation, request);
     return new SourceTable(
@@ -92,8 +99,9 @@ record SourceTable(
         identity.database(),
         relation.oid(),
         relation,
+        filter,
         (columns, condition, withIds) ->
-            SelectQuery.text(relation, relation.name(), columns, condition, withIds));
+            SelectQuery.text(relation, relation.name(), columns, filter.and(condition), withIds));
   }
 
   private static Column key(Relation relation, TableRequest request) {

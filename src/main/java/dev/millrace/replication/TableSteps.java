@@ -7,6 +7,7 @@ import dev.millrace.lake.Lake;
 import dev.millrace.lake.StagedObject;
 import dev.millrace.postgres.Column;
 import dev.millrace.postgres.Identifiers;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.run.Heartbeat;
 import dev.millrace.run.PatientState;
 import dev.millrace.run.State;
@@ -56,7 +57,8 @@ public final class TableSteps implements TableActivities {
       publishing.decide(key, task.runId());
       publishing.discardLeftovers(key, task.runId());
       heartbeat.check();
-      Look look = settings.source(task).read(connection -> look(connection, task));
+      RowFilter filter = settings.filter(task);
+      Look look = settings.source(task).read(connection -> look(connection, task, filter));
       heartbeat.check();
       TableProgress progress = open(state, task, lake, look.table());
       Prepared prepared = prepared(task, look, progress);
@@ -65,8 +67,12 @@ public final class TableSteps implements TableActivities {
     }
   }
 
-  private static Look look(Connection connection, TableTask task) throws SQLException {
-    SourceTable table = SourceTable.of(connection, task);
+  private static Look look(Connection connection, TableTask task, RowFilter filter)
+      throws SQLException {
+    SourceTable table = SourceTable.of(connection, task, filter);
+    if (table.relation() != null) {
+      filter.check(connection, table.relation());
+    }
     try (Statement statement = connection.createStatement()) {
       // Postgres itself checks privileges, policies and casts, before a row moves.
       statement.execute(table.select("false", false));

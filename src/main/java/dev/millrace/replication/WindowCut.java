@@ -2,6 +2,7 @@ package dev.millrace.replication;
 
 import dev.millrace.postgres.Identifiers;
 import dev.millrace.postgres.QueryPlan;
+import dev.millrace.postgres.SelectQuery;
 import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -33,8 +34,8 @@ final class WindowCut {
     String condition = Bounds.condition(window, table.key().name(), zone, false);
     String keys = table.rows().select(List.of(table.key()), condition, false);
     // Counting to the cut costs a walk along the index, which small tables need not pay. How many
-    // rows a range has is a guess without statistics; how many the table has is not.
-    String all = table.rows().select(List.of(table.key()), null, false);
+    // rows a range or a filter has is a guess without statistics; how many the table has is not.
+    String all = SelectQuery.text(table.relation(), List.of(table.key()), null);
     if (QueryPlan.of(connection, all).rows() < rows * 0.75) {
       return window;
     }

@@ -18,6 +18,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 
@@ -47,6 +48,9 @@ record WindowPlan(
     List<String> wholePartitions,
     List<String> warnings,
     LongTransaction longTransaction) {
+
+  /** A warning holds two, and results hold a sentence. */
+  private static final int MOST_FILTER = 200;
 
   WindowPlan {
     selects = List.copyOf(selects);
@@ -95,6 +99,9 @@ record WindowPlan(
               prepared.window().initialLoad(),
               lookBack().toString());
       List<String> warnings = new ArrayList<>();
+      if (last != null && !Objects.equals(last.filter(), table.filter().text())) {
+        warnings.add(otherFilter());
+      }
       if (exactness.reason() != null) {
         warnings.add(fallback(exactness));
       }
@@ -108,6 +115,24 @@ record WindowPlan(
               : windowOnly(held, warnings);
         }
       };
+    }
+
+    /** Rows that were left out and pass now are below the watermark, where no window looks. */
+    private String otherFilter() {
+      return "its row filter was %s and is %s: rows up to %s that only pass now are not fetched, and copies of rows that no longer pass stay in the lake; `millrace state reset --pipeline %s --table '%s'` loads all rows again"
+          .formatted(
+              shown(last.filter()),
+              shown(table.filter().text()),
+              prepared.window().low(),
+              task.pipeline(),
+              table.name());
+    }
+
+    private static String shown(String filter) {
+      if (filter == null) {
+        return "none";
+      }
+      return filter.length() <= MOST_FILTER ? filter : filter.substring(0, MOST_FILTER) + "…";
     }
 
     private static String fallback(Exactness exactness) {
@@ -142,7 +167,7 @@ record WindowPlan(
           !window.high().equals(reach.high()),
           selects,
           null,
-          Reading.unversioned(attempt, lookBack()),
+          Reading.unversioned(attempt, lookBack(), table.filter().text()),
           false,
           null,
           List.of(),
@@ -204,7 +229,8 @@ record WindowPlan(
               files,
               seen,
               since,
-              longTransaction != null),
+              longTransaction != null,
+              table.filter().text()),
           withIds,
           lateAbove,
           partitions.stream().map(Partition::toString).toList(),
@@ -232,11 +258,19 @@ record WindowPlan(
       String below = Bounds.conditionBelow(window, table.key().name(), task.zone());
       // Rights may be given on the parent only.
       return partition.readable()
-          ? SelectQuery.text(table.relation(), partition.name(), table.columns(), below, withIds)
+          ? SelectQuery.text(
+              table.relation(),
+              partition.name(),
+              table.columns(),
+              table.filter().and(below),
+              withIds)
           : table.select("%s AND tableoid = %d".formatted(below, partition.oid()), withIds);
     }
 
-    /** Notes what is visible in the look-back, which this window does not read. */
+    /**
+     * Notes what is visible in the look-back, which this window does not read; also of rows that
+     * the filter leaves out, since another one may have let them through before, and may again.
+     */
     private void noteLookBack(Window window, Snapshot snapshot, SeenIds seen) throws SQLException {
       Window below = new Window(window.kind(), lookBack().below(window.low()), window.low());
       String sql =

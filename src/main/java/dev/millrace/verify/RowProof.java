@@ -314,11 +314,11 @@ final class RowProof implements AutoCloseable {
       texts.add(new PostgresText(cell.form(), textAsBytes, clamped(cell.name())));
     }
     String state =
-        "CASE WHEN %s IS NULL THEN %d WHEN NOT (%s) THEN %d WHEN %s THEN %d ELSE %d END"
+        "CASE WHEN %s IS NULL THEN %d WHEN (%s) IS NOT TRUE THEN %d WHEN %s THEN %d ELSE %d END"
             .formatted(
                 Identifiers.quote(committed.keyColumn()),
                 State.WITHOUT_KEY.number(),
-                committed.upToWatermark(zone),
+                source.filter().and(committed.upToWatermark(zone)),
                 State.ABOVE.number(),
                 pending.condition(),
                 State.PENDING.number(),

@@ -5,7 +5,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.lake.Lake;
 import dev.millrace.postgres.Identifiers;
 import dev.millrace.postgres.Postgres;
-import dev.millrace.postgres.Relation;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.TableName;
 import dev.millrace.replication.CommittedTable;
 import dev.millrace.replication.Manifest;
@@ -109,9 +109,13 @@ public final class Verification {
             committed.watermark());
     findings.addAll(audited.findings());
     ZoneId zone = zone(audited.windows(), manifests.values());
+    RowFilter filter = filter(audited.windows());
     TableAtSource relation =
-        source.read(connection -> TableAtSource.find(connection, table, committed));
+        source.read(connection -> TableAtSource.find(connection, table, committed, filter));
     List<String> notes = notes(committed);
+    if (!filter.isNone()) {
+      notes.add("rows that do not pass the row filter (%s) are left out".formatted(filter.text()));
+    }
     long inLake = audited.windows().stream().mapToLong(LakeObject::rows).sum();
     Counted counted;
     Proof.Rows compared = null;
@@ -122,7 +126,7 @@ public final class Verification {
       notes.addAll(outcome.notes());
       compared = outcome.rows();
     } else {
-      counted = source.read(connection -> count(connection, committed, relation.relation(), zone));
+      counted = source.read(connection -> count(connection, committed, relation, zone));
       if (counted.upTo() - counted.pending() > inLake) {
         findings.add(fewer(counted, inLake));
       }
@@ -178,6 +182,13 @@ public final class Verification {
                   .formatted(committed.publishing()));
     }
     return notes;
+  }
+
+  /** Returns which rows the last window took; rows of before may have met another filter. */
+  private static RowFilter filter(List<LakeObject> windows) {
+    return windows.isEmpty()
+        ? RowFilter.NONE
+        : windows.get(windows.size() - 1).manifest().rowFilter();
   }
 
   private static ZoneId zone(List<LakeObject> windows, Collection<Manifest> manifests) {
@@ -249,17 +260,17 @@ public final class Verification {
   }
 
   private static Counted count(
-      Connection connection, CommittedTable committed, Relation relation, ZoneId zone)
+      Connection connection, CommittedTable committed, TableAtSource table, ZoneId zone)
       throws SQLException {
-    CommittedTable.Pending pending = committed.pending(connection, relation, zone);
+    CommittedTable.Pending pending = committed.pending(connection, table.relation(), zone);
     try (Statement statement = connection.createStatement();
         ResultSet row =
             statement.executeQuery(
                 "SELECT count(*), count(*) FILTER (WHERE %s) FROM %s WHERE %s"
                     .formatted(
                         pending.condition(),
-                        Identifiers.quote(relation.name()),
-                        committed.upToWatermark(zone)))) {
+                        Identifiers.quote(table.relation().name()),
+                        table.filter().and(committed.upToWatermark(zone))))) {
       row.next();
       return new Counted(row.getLong(1), row.getLong(2), pending.reason());
     }

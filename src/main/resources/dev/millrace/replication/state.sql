@@ -41,6 +41,8 @@ CREATE TABLE IF NOT EXISTS millrace.reading (
     seen BYTEA,
     open_since TIMESTAMPTZ,
     open_told BOOLEAN NOT NULL,
+    -- Which rows were read, in SQL; none for all.
+    filter TEXT,
     read_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 CREATE INDEX IF NOT EXISTS reading_table ON millrace.reading (pipeline, schema_name, table_name);

@@ -19,6 +19,7 @@ import dev.millrace.postgres.SslMode;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +44,8 @@ class AdaptersTest {
                     connect,
                     socket,
                     Optional.empty(),
-                    Optional.empty())))
+                    Optional.empty(),
+                    Map.of())))
         .isEqualTo(
             new PostgresSettings(
                 "appdb",
@@ -72,7 +74,8 @@ class AdaptersTest {
                     connect,
                     socket,
                     Optional.empty(),
-                    Optional.empty())))
+                    Optional.empty(),
+                    Map.of())))
         .isEqualTo(
             new PostgresSettings(
                 "appdb", "h", 1, "d", "u", null, SslMode.DISABLE, null, 2, connect, socket));

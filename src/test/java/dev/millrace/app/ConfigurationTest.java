@@ -86,7 +86,8 @@ class ConfigurationTest {
                         Duration.ofSeconds(10),
                         Duration.ofSeconds(60),
                         Optional.empty(),
-                        Optional.empty())),
+                        Optional.empty(),
+                        Map.of())),
                 "appdb",
                 Map.of(),
                 Map.of(),
@@ -278,7 +279,8 @@ class ConfigurationTest {
                 Duration.ofSeconds(5),
                 Duration.ofMinutes(2),
                 Optional.of("postgres:5432"),
-                Optional.empty()));
+                Optional.empty(),
+                Map.of()));
     assertThat(configuration.postgres().get("a-second_1").clickHouseCollection()).contains("pg_1");
     assertThat(configuration.state()).isEqualTo("a-second_1");
     assertThat(configuration.lakes())

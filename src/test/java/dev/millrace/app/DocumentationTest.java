@@ -74,6 +74,22 @@ class DocumentationTest {
   }
 
   @Test
+  void theExampleOfRowFiltersIsOne() throws IOException {
+    Matcher example = YAML.matcher(Files.readString(Path.of("docs/configuration.md")));
+    assertThat(example.find()).isTrue();
+    assertThat(example.find()).as("a second example").isTrue();
+    Path file = folder.resolve("millrace.yaml");
+    Files.writeString(
+        file,
+        "state: appdb\n"
+            + example
+                .group(1)
+                .replace("appdb:\n", "appdb:\n    host: h\n    database: d\n    user: u\n"));
+
+    assertThat(Configuration.load(file, Map.of()).postgres().get("appdb").filters()).hasSize(2);
+  }
+
+  @Test
   void theErrorsTableIsThatOfTheCode() throws IOException {
     List<String> documented = new ArrayList<>();
     for (List<String> row : rows("docs/errors.md")) {

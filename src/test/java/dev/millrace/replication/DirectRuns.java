@@ -8,13 +8,17 @@ import dev.millrace.lake.Lake;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.TableName;
 import dev.millrace.run.Admission;
+import dev.millrace.run.FailureTranslation;
 import dev.millrace.testing.LakeReader;
 import dev.millrace.testing.TestPostgres;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.common.RetryOptions;
 import io.temporal.testing.TestActivityEnvironment;
+import io.temporal.testing.TestEnvironmentOptions;
+import io.temporal.worker.WorkerFactoryOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -26,6 +30,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -43,8 +48,16 @@ public final class DirectRuns implements AutoCloseable {
   private final Postgres state;
   private final Lake lake;
   private final Path folder;
-  private final TestActivityEnvironment environment = TestActivityEnvironment.newInstance();
+  private final TestActivityEnvironment environment =
+      TestActivityEnvironment.newInstance(
+          TestEnvironmentOptions.newBuilder()
+              .setWorkerFactoryOptions(
+                  WorkerFactoryOptions.newBuilder()
+                      .setWorkerInterceptors(new FailureTranslation())
+                      .build())
+              .build());
   private final TableActivities activities;
+  private final Map<TableName, RowFilter> filters = new HashMap<>();
   private int runs;
 
   /**
@@ -86,6 +99,7 @@ public final class DirectRuns implements AutoCloseable {
             state,
             state,
             Map.of("source", source),
+            Map.of("source", filters),
             Map.of("lake", lake),
             Map.of("lake", format),
             lake,
@@ -106,6 +120,11 @@ public final class DirectRuns implements AutoCloseable {
 
   private static Admission admission() {
     return new Admission(1, 3600, false, 0, null);
+  }
+
+  /** Sets the row filter of a table, as a worker with another configuration would. */
+  public void filter(String table, RowFilter.Condition... conditions) {
+    filters.put(TableName.parse(table), new RowFilter(List.of(conditions)));
   }
 
   /** What a run reads; the rest is as an input leaves it, but for the lag, which is zero. */

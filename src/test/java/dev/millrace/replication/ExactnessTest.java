@@ -18,7 +18,15 @@ class ExactnessTest {
   private static Reading last(String snapshot, int timeline, String lookBack, String files) {
     Snapshot read = Snapshot.parse(snapshot);
     return new Reading(
-        "a", read, timeline, lookBack, TableFiles.parse(files), new SeenIds(read), null, false);
+        "a",
+        read,
+        timeline,
+        lookBack,
+        TableFiles.parse(files),
+        new SeenIds(read),
+        null,
+        false,
+        null);
   }
 
   private static ServerMoment now(String snapshot, int timeline) {
@@ -91,7 +99,7 @@ class ExactnessTest {
   void tooManyIdsOfTheLastReadingAreNotTrusted() {
     Reading last = last("10:12", 1, "PT24H", "100:7,200:8");
     Reading overflowed =
-        new Reading("a", last.snapshot(), 1, "PT24H", last.files(), null, null, false);
+        new Reading("a", last.snapshot(), 1, "PT24H", last.files(), null, null, false, null);
 
     assertThat(
             Exactness.of(Relation.Kind.TABLE, now("15:20", 1), FILES, overflowed, false, "PT24H")

@@ -88,6 +88,7 @@ final class LeaseWorker implements AutoCloseable {
             Map.of(),
             Map.of(),
             Map.of(),
+            Map.of(),
             demoLake,
             Optional.empty(),
             true,

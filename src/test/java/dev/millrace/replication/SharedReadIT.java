@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.parquet.ParquetTable;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.TableFiles;
 import dev.millrace.postgres.TableName;
 import dev.millrace.testing.TestPostgres;
@@ -65,7 +66,8 @@ class SharedReadIT {
   private static SourceTable find(Connection connection, String name) throws SQLException {
     return SourceTable.find(
         connection,
-        new TableRequest(TableName.parse("public." + name), "updated_at", List.of(), List.of()));
+        new TableRequest(TableName.parse("public." + name), "updated_at", List.of(), List.of()),
+        RowFilter.NONE);
   }
 
   private static List<String> split(Connection connection, String name, String condition)

@@ -126,13 +126,16 @@ public final class LakeReader {
 
   /** Returns the key-value metadata of one object's footer. */
   public static Map<String, String> metadata(String key) {
-    return read(
-        key,
-        file -> {
-          try (ParquetFileReader reader = open(file)) {
-            return reader.getFileMetaData().getKeyValueMetaData();
-          }
-        });
+    return read(key, LakeReader::metadata);
+  }
+
+  /** Returns the key-value metadata of a file's footer. */
+  public static Map<String, String> metadata(Path file) {
+    try (ParquetFileReader reader = open(file)) {
+      return reader.getFileMetaData().getKeyValueMetaData();
+    } catch (IOException exception) {
+      throw new UncheckedIOException(exception);
+    }
   }
 
   /** Reads a file. */

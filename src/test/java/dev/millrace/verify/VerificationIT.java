@@ -8,6 +8,7 @@ import dev.millrace.failure.MillraceException;
 import dev.millrace.parquet.FileFormat;
 import dev.millrace.postgres.ColumnRules;
 import dev.millrace.postgres.Postgres;
+import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.TableName;
 import dev.millrace.replication.DirectRuns;
 import dev.millrace.replication.DirectRuns.Asked;
@@ -105,6 +106,26 @@ class VerificationIT {
     assertThat(kinds(proof)).containsExactly(kind);
     assertThat(proof.verdict()).isEqualTo(Verdict.DIFFERS);
     return proof.findings().get(0);
+  }
+
+  @Test
+  void rowsThatTheFilterLeavesOutAreNotMissed() {
+    parcels(100);
+    runs.filter(
+        "shop.parcel",
+        new RowFilter.Condition("id", RowFilter.Operator.LESS_OR_EQUAL, List.of("60")));
+    assertThat(runs.run(ASKED).result().rows()).isEqualTo(60);
+    // A copy of it stays in the lake, though it does not pass any more.
+    runs.execute("UPDATE shop.parcel SET id = 1000 WHERE id = 7");
+
+    assertThat(figures().verdict()).isEqualTo(Verdict.FIGURES_AGREE);
+    Proof proof = rows();
+    assertThat(proof.findings()).isEmpty();
+    assertThat(proof.verdict()).isEqualTo(Verdict.PROVEN_BUT_DELETED_ROWS);
+    assertThat(proof.notes().toString()).contains("\"id\" <= '60'");
+
+    runs.execute("INSERT INTO shop.parcel SELECT 0, 1, 'by hand', now() - interval '9 days'");
+    only(rows(), Kind.ROWS_MISSING);
   }
 
   private Path manifest(Path object) {
