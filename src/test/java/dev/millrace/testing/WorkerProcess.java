@@ -47,10 +47,8 @@ public final class WorkerProcess implements AutoCloseable {
    * @param points value of {@code MILLRACE_POINTS}; empty for none
    */
   public static WorkerProcess start(Path configuration, String points) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(List.of("-Xmx200m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    List<String> command = new ArrayList<>(WorkerJvm.command());
+    command.add(Main.class.getName());
     command.addAll(List.of("worker", "--config", configuration.toString()));
     try {
       Path log = Files.createTempFile(configuration.getParent(), "worker-", ".log");
