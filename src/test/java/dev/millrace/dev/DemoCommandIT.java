@@ -71,27 +71,12 @@ class DemoCommandIT {
   }
 
   @Test
-  void aSecondDemoOverTheSameFolderGoesOnFromTheFirst() throws Exception {
-    Path data = folder.resolve("data");
-    List<String> environment = withoutClickHouse();
-    assertThat(demo(environment, "--rows", "1000", "--data-dir", data.toString()).code()).isZero();
-    Ended second = demo(environment, "--rows", "1000", "--data-dir", data.toString());
-    assertThat(second.output())
-        .contains("The tables are there from an earlier demo")
-        .contains("no object, because nothing changed")
-        .contains("in 3 objects", "PROVEN");
-    assertThat(second.code()).isZero();
-    assertThat(data.resolve("demo-proof")).doesNotExist();
-    assertThat(processes(data)).isEmpty();
-  }
-
-  @Test
-  void keepLeavesItRunningUntilASignal() throws Exception {
+  void keepLeavesItRunningUntilASignalAndASecondDemoGoesOnFromIt() throws Exception {
     Path output = folder.resolve("output");
     Path data = folder.resolve("kept");
+    List<String> environment = withoutClickHouse();
     Process process =
-        start(
-            output, withoutClickHouse(), "--rows", "1000", "--keep", "--data-dir", data.toString());
+        start(output, environment, "--rows", "1000", "--keep", "--data-dir", data.toString());
     try {
       boolean ready =
           Waiting.until(BOUND, () -> !process.isAlive() || Folders.read(output).contains("psql"));
@@ -105,6 +90,15 @@ class DemoCommandIT {
     } finally {
       process.destroyForcibly();
     }
+    assertThat(processes(data)).isEmpty();
+
+    Ended second = demo(environment, "--rows", "1000", "--data-dir", data.toString());
+    assertThat(second.output())
+        .contains("The tables are there from an earlier demo")
+        .contains("no object, because nothing changed")
+        .contains("in 3 objects", "PROVEN");
+    assertThat(second.code()).isZero();
+    assertThat(data.resolve("demo-proof")).doesNotExist();
     assertThat(processes(data)).isEmpty();
   }
 
