@@ -84,7 +84,7 @@ class LauncherTest {
     java =
         jdk(
             "17.0.2",
-            "case $1$2$3$4 in *ArchiveClassesAtExit=*) echo classes >\"${4#*=}\"; exit 0 ;; esac; ");
+            "case $1$2$3$4$5 in *ArchiveClassesAtExit=*) echo classes >\"${5#*=}\"; exit 0 ;; esac; ");
     layOutJar("one build");
     assertThat(run(home.resolve("millrace"), Map.of(), "fleet").text())
         .doesNotContain("noting")
