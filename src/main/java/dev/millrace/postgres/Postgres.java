@@ -95,6 +95,7 @@ public final class Postgres implements AutoCloseable {
     source.setLoginTimeout(seconds(settings.connectTimeout()));
     source.setSocketTimeout(seconds(settings.socketTimeout()));
     source.setTcpKeepAlive(true);
+    source.setSocketFactory(BufferedSockets.class.getName());
     source.setPrepareThreshold(0);
     source.setLogServerErrorDetail(false);
     // The name goes with the start-up message instead of a SET that a pooler would keep.
