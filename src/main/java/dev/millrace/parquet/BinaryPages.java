@@ -63,25 +63,31 @@ final class BinaryPages extends ColumnPages {
   }
 
   private void addValue(byte[] data, int place, int length) throws IOException {
-    if (text && !Utf8.isValid(data, place, length)) {
+    long prefix = prefix(data, place, length);
+    if (text && !Utf8.isValid(prefix, data, place, length)) {
       throw new ValueException("is not UTF-8 text");
     }
     if (bytes.size() > pageBytes - Integer.BYTES - length) {
       cut();
     }
-    bytes.putInt(length);
-    int start = bytes.extend(length);
-    System.arraycopy(data, place, bytes.array(), start, length);
-    observe(prefix(data, place, length), start, start + length);
+    int start = bytes.extend(Integer.BYTES + length) + Integer.BYTES;
+    byte[] array = bytes.array();
+    PageBuffer.INT_LE.set(array, start - Integer.BYTES, length);
+    System.arraycopy(data, place, array, start, length);
+    observe(prefix, start, start + length);
   }
 
   /** Returns the first 8 bytes, filled up with zeros; ordered as the values where they differ. */
-  private static long prefix(byte[] data, int place, int length) {
-    if (length >= Long.BYTES) {
-      return (long) Batch.LONG_BE.get(data, place);
+  static long prefix(byte[] data, int place, int length) {
+    if (length == 0) {
+      return 0;
+    }
+    int beyond = Byte.SIZE * Math.max(0, Long.BYTES - length);
+    if (place <= data.length - Long.BYTES) {
+      return (long) Batch.LONG_BE.get(data, place) >>> beyond << beyond;
     }
     long prefix = 0;
-    for (int i = 0; i < length; i++) {
+    for (int i = 0; i < Math.min(length, Long.BYTES); i++) {
       prefix |= (data[place + i] & 0xffL) << (Long.SIZE - Byte.SIZE * (i + 1));
     }
     return prefix;
@@ -89,18 +95,17 @@ final class BinaryPages extends ColumnPages {
 
   private void observe(long prefix, int start, int end) {
     boolean first = values() == 0;
-    if (!first
-        && Long.compareUnsigned(prefix, minPrefix) > 0
-        && Long.compareUnsigned(prefix, maxPrefix) < 0) {
-      return;
-    }
     byte[] array = bytes.array();
-    if (first || Arrays.compareUnsigned(array, start, end, array, minStart, minEnd) < 0) {
+    if (first
+        || (Long.compareUnsigned(prefix, minPrefix) <= 0
+            && Arrays.compareUnsigned(array, start, end, array, minStart, minEnd) < 0)) {
       minPrefix = prefix;
       minStart = start;
       minEnd = end;
     }
-    if (first || Arrays.compareUnsigned(array, start, end, array, maxStart, maxEnd) > 0) {
+    if (first
+        || (Long.compareUnsigned(prefix, maxPrefix) >= 0
+            && Arrays.compareUnsigned(array, start, end, array, maxStart, maxEnd) > 0)) {
       maxPrefix = prefix;
       maxStart = start;
       maxEnd = end;

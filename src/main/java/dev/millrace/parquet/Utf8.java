@@ -16,23 +16,21 @@ final class Utf8 {
 
   private Utf8() {}
 
-  /** Returns whether the bytes are well-formed UTF-8. */
-  static boolean isValid(byte[] data, int offset, int length) {
-    int position = offset;
-    int end = offset + length;
-    while (position + Long.BYTES <= end) {
-      if (((long) LONG.get(data, position) & HIGH_BITS) != 0) {
-        return decodes(data, position, end);
+  /**
+   * Returns whether the bytes are well-formed UTF-8.
+   *
+   * @param prefix the first 8 of them, filled up with zeros: most values are no longer
+   */
+  static boolean isValid(long prefix, byte[] data, int offset, int length) {
+    long bits = prefix;
+    if (length > Long.BYTES) {
+      int last = offset + length - Long.BYTES;
+      for (int position = offset + Long.BYTES; position < last; position += Long.BYTES) {
+        bits |= (long) LONG.get(data, position);
       }
-      position += Long.BYTES;
+      bits |= (long) LONG.get(data, last);
     }
-    while (position < end) {
-      if (data[position] < 0) {
-        return decodes(data, position, end);
-      }
-      position++;
-    }
-    return true;
+    return (bits & HIGH_BITS) == 0 || decodes(data, offset, offset + length);
   }
 
   /** The same rules as the standard's table of well-formed sequences (Unicode, table 3-7). */
