@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntConsumer;
-import org.apache.parquet.bytes.HeapByteBufferAllocator;
 import org.apache.parquet.column.ColumnDescriptor;
 import org.apache.parquet.compression.CompressionCodecFactory.BytesInputCompressor;
 import org.apache.parquet.hadoop.ColumnChunkPageWriteStore;
@@ -47,6 +46,7 @@ public final class CopyEncoder {
   private final List<ColumnDescriptor> descriptors;
   private final BytesInputCompressor compressor;
   private final List<ColumnPages> pages = new ArrayList<>();
+  private final PageMemory memory = new PageMemory();
   private final Batch batch;
   private final IntConsumer ids;
 
@@ -289,11 +289,7 @@ public final class CopyEncoder {
   private void startRowGroup() {
     store =
         new ColumnChunkPageWriteStore(
-            compressor,
-            table.schema(),
-            HeapByteBufferAllocator.getInstance(),
-            ParquetTable.INDEX_VALUE_BYTES,
-            true);
+            compressor, table.schema(), memory, ParquetTable.INDEX_VALUE_BYTES, true);
     for (int i = 0; i < descriptors.size(); i++) {
       pages.get(i).writeTo(store.getPageWriter(descriptors.get(i)));
     }
@@ -303,6 +299,7 @@ public final class CopyEncoder {
   private void endRowGroup() throws IOException {
     table.append(store, rowGroupRows);
     store.close();
+    memory.clear();
   }
 
   private void requireEnded() {

@@ -27,6 +27,9 @@ import org.apache.parquet.schema.MessageType;
 public final class ParquetTable implements AutoCloseable {
   static final int INDEX_VALUE_BYTES = 64;
 
+  /** Row groups of several encoders are not made smaller than this, in bytes. */
+  private static final long LEAST_SHARE = 4L << 20;
+
   private final List<Column> columns;
   private final int keyColumn;
   private final Map<String, String> metadata;
@@ -38,6 +41,8 @@ public final class ParquetTable implements AutoCloseable {
   private final List<CopyEncoder> encoders = new ArrayList<>();
   private final AtomicLong rows = new AtomicLong();
 
+  // Encoders read it on their threads while more of them are made.
+  private volatile long rowGroupBytes;
   private boolean closed;
 
   /** Where the file's bytes go, in order. */
@@ -115,10 +120,15 @@ public final class ParquetTable implements AutoCloseable {
     }
   }
 
-  /** Makes one more encoder for the file's rows. */
+  /**
+   * Makes one more encoder for the file's rows. Encoders share the memory of one row group, so
+   * their row groups get smaller the more there are.
+   */
   public CopyEncoder encoder() {
     CopyEncoder encoder = new CopyEncoder(this, columns, keyColumn, format, ids);
     encoders.add(encoder);
+    long whole = format.rowGroupBytes();
+    rowGroupBytes = Math.max(whole / encoders.size(), Math.min(whole, LEAST_SHARE));
     return encoder;
   }
 
@@ -126,8 +136,9 @@ public final class ParquetTable implements AutoCloseable {
     return schema;
   }
 
+  /** Compressed bytes at which an encoder ends its row group. */
   long rowGroupBytes() {
-    return format.rowGroupBytes();
+    return rowGroupBytes;
   }
 
   /** Returns the number of rows encoded so far; any thread may ask. */

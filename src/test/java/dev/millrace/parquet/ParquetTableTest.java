@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.junit.jupiter.api.Test;
 
 class ParquetTableTest {
@@ -121,6 +122,41 @@ class ParquetTableTest {
             IntStream.of(0, 200_000, 400_000)
                 .flatMap(first -> IntStream.range(first, first + 100_000))
                 .toArray());
+  }
+
+  @Test
+  void encodersShareTheMemoryOfOneRowGroup() throws Exception {
+    assertThat(largestRowGroup(12, 1)).isEqualTo(12);
+    assertThat(largestRowGroup(12, 2)).isEqualTo(6);
+    // They get no smaller than 4 MiB for that, or than what is asked for.
+    assertThat(largestRowGroup(12, 16)).isEqualTo(4);
+    assertThat(largestRowGroup(2, 16)).isEqualTo(2);
+  }
+
+  /** Returns the whole MiB of the largest row group that one encoder among several makes. */
+  private static long largestRowGroup(int mebibytes, int encoders) throws Exception {
+    MemoryFile file = new MemoryFile();
+    FileFormat format = new FileFormat(FileFormat.Compression.NONE, 1, (long) mebibytes << 20);
+    CopyStream stream = new CopyStream();
+    byte[] text = CopyStream.text("z".repeat(44));
+    for (int i = 0; i < 320_000; i++) {
+      stream.row(CopyStream.int4(0), text);
+    }
+    byte[] bytes = stream.end();
+    try (ParquetTable table = new ParquetTable(COLUMNS, 0, Map.of(), format, file)) {
+      CopyEncoder encoder = table.encoder();
+      for (int other = 1; other < encoders; other++) {
+        table.encoder();
+      }
+      encoder.start();
+      encoder.accept(bytes, 0, bytes.length);
+      table.finish();
+    }
+    return file.footer().getBlocks().stream()
+            .mapToLong(BlockMetaData::getTotalByteSize)
+            .max()
+            .orElseThrow()
+        >> 20;
   }
 
   private static void encode(CopyEncoder encoder, int first) {
