@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class S3Upload implements StagedUpload {
   /** In bytes: the first parts' size, and what is held in memory of later ones. */
-  static final int MEMORY_SIZE = 8 << 20;
+  static final int MEMORY_SIZE = 6 << 20;
 
   private static final int MOST_PARTS = 10_000;
   private static final int PARTS_OF_ONE_SIZE = 1_000;
@@ -49,7 +49,7 @@ final class S3Upload implements StagedUpload {
 
   /**
    * Returns the size of a part, in bytes: twice as much after each thousand, so that 10,000 parts
-   * hold 8 TB, which is more than S3 takes, and the parts of a small object are small.
+   * hold 6 TB, which is more than S3 takes, and the parts of a small object are small.
    */
   static long partSize(int partNumber) {
     return (long) MEMORY_SIZE << ((partNumber - 1) / PARTS_OF_ONE_SIZE);

@@ -30,6 +30,9 @@ public final class TableSteps implements TableActivities {
   /** Results hold a sentence, the log all of it. */
   private static final int MOST_WARNING = 1000;
 
+  /** Bytes that take about a second to make, beside which a full collection is short. */
+  private static final long LARGE_OBJECT = 32L << 20;
+
   private final ReplicationSettings settings;
 
   /** Makes the activities of a worker. */
@@ -222,6 +225,15 @@ public final class TableSteps implements TableActivities {
 
   @Override
   public Extracted extract(TableTask task, Prepared prepared) {
+    Extracted extracted = read(task, prepared);
+    if (extracted.staged() != null && extracted.staged().bytes() >= LARGE_OBJECT) {
+      // Tens of MiB of buffers are dead now; JDK 25 takes all heap that it may before it looks.
+      System.gc();
+    }
+    return extracted;
+  }
+
+  private Extracted read(TableTask task, Prepared prepared) {
     Progress progress = new Progress(Activity.getExecutionContext());
     try (Heartbeat heartbeat = beat(progress::look)) {
       State state = new PatientState(settings.state(), heartbeat);

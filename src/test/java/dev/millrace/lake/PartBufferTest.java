@@ -58,9 +58,9 @@ class PartBufferTest {
       sum += S3Upload.partSize(part);
     }
     assertThat(sum).isGreaterThan(5L << 40);
-    assertThat(S3Upload.partSize(1)).isEqualTo(8 << 20);
-    assertThat(S3Upload.partSize(1_000)).isEqualTo(8 << 20);
-    assertThat(S3Upload.partSize(1_001)).isEqualTo(16 << 20);
+    assertThat(S3Upload.partSize(1)).isEqualTo(6 << 20);
+    assertThat(S3Upload.partSize(1_000)).isEqualTo(6 << 20);
+    assertThat(S3Upload.partSize(1_001)).isEqualTo(12 << 20);
     assertThat(S3Upload.partSize(10_000)).isLessThanOrEqualTo(5L << 30);
   }
 }
