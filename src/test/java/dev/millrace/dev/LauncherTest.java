@@ -84,7 +84,8 @@ class LauncherTest {
     java =
         jdk(
             "17.0.2",
-            "case $1$2$3$4$5 in *ArchiveClassesAtExit=*) echo classes >\"${5#*=}\"; exit 0 ;; esac; ");
+            "for option; do case $option in -XX:ArchiveClassesAtExit=*)"
+                + " echo classes >\"${option#*=}\"; exit 0 ;; esac; done; ");
     layOutJar("one build");
     assertThat(run(home.resolve("millrace"), Map.of(), "fleet").text())
         .doesNotContain("noting")

@@ -23,7 +23,13 @@ import java.util.stream.Stream;
  */
 final class WorkerJvm {
   private static final List<String> OPTIONS =
-      List.of("-Xmx200m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xlog:cds*=off");
+      List.of(
+          "-Xmx200m",
+          "-XX:+UseSerialGC",
+          "-XX:TieredStopAtLevel=1",
+          "-Xlog:cds*=off",
+          "-XX:+UnlockDiagnosticVMOptions",
+          "-XX:ArchiveRelocationMode=0");
 
   private WorkerJvm() {}
 
