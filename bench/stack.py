@@ -190,7 +190,7 @@ class Worker:
         lake, tail = rest.split('control:\n', 1)
         s3 = lake.split('  lake:\n', 1)[1]
         lakes = ''
-        for name in ('s3', 'two', *more_lakes):
+        for name in ('s3', *more_lakes):
             lakes += f'  {name}:\n' + s3.replace('prefix: raw/postgres/', f'prefix: {self.queue}/{self.stack.started}/{name}/')
         lakes += f'  folder:\n    folder: "{self.stack.folder}/lake"\n    prefix: {self.queue}/{self.stack.started}/\n'
         head = head.replace('task_queue: millrace', f'task_queue: {self.queue}')
