@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.millrace.app.Configuration;
 import dev.millrace.app.Worker;
 import dev.millrace.failure.Points;
+import dev.millrace.testing.SideBySide;
 import dev.millrace.testing.TestDimension;
 import dev.millrace.testing.TestTemporal;
 import dev.millrace.testing.WorkerProcess;
@@ -16,10 +17,6 @@ import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
@@ -72,25 +69,13 @@ class RefreshCrashIT {
     double scale = Double.parseDouble(System.getProperty("millrace.scale", "0.1"));
     long first = Long.getLong("millrace.seed", System.nanoTime());
     System.out.println("RefreshCrashIT: -Dmillrace.seed=" + first);
-    ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
-    List<DynamicTest> tests = new ArrayList<>();
+    SideBySide tests = new SideBySide(AT_A_TIME);
     for (int i = 0; i < Math.max(1, SEEDS * scale); i++) {
       long seed = first + i;
       Accident accident = Accident.of(seed);
-      Future<Void> ended = threads.submit(happens(accident, i));
-      tests.add(
-          DynamicTest.dynamicTest("seed %d: %s".formatted(seed, accident), () -> await(ended)));
+      tests.add("seed %d: %s".formatted(seed, accident), happens(accident, i));
     }
-    threads.shutdown();
-    return tests.stream();
-  }
-
-  private static void await(Future<Void> ended) throws Throwable {
-    try {
-      ended.get();
-    } catch (ExecutionException exception) {
-      throw exception.getCause();
-    }
+    return tests.tests();
   }
 
   private static Callable<Void> happens(Accident accident, int number) {

@@ -11,14 +11,12 @@ import dev.millrace.postgres.Postgres;
 import dev.millrace.postgres.RowFilter;
 import dev.millrace.postgres.TableName;
 import dev.millrace.run.Admission;
-import dev.millrace.run.FailureTranslation;
 import dev.millrace.testing.LakeReader;
+import dev.millrace.testing.TestActivities;
 import dev.millrace.testing.TestPostgres;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.common.RetryOptions;
 import io.temporal.testing.TestActivityEnvironment;
-import io.temporal.testing.TestEnvironmentOptions;
-import io.temporal.worker.WorkerFactoryOptions;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -48,14 +46,7 @@ public final class DirectRuns implements AutoCloseable {
   private final Postgres state;
   private final Lake lake;
   private final Path folder;
-  private final TestActivityEnvironment environment =
-      TestActivityEnvironment.newInstance(
-          TestEnvironmentOptions.newBuilder()
-              .setWorkerFactoryOptions(
-                  WorkerFactoryOptions.newBuilder()
-                      .setWorkerInterceptors(new FailureTranslation())
-                      .build())
-              .build());
+  private final TestActivityEnvironment environment = TestActivities.environment();
   private final TableActivities activities;
   private final Map<TableName, RowFilter> filters = new HashMap<>();
   private int runs;

@@ -3,23 +3,16 @@ package dev.millrace.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.millrace.failure.Points;
+import dev.millrace.testing.SideBySide;
 import dev.millrace.testing.TestPipeline;
 import dev.millrace.testing.TestTemporal;
 import dev.millrace.testing.WorkerProcess;
 import io.temporal.api.enums.v1.EventType;
 import io.temporal.client.WorkflowStub;
 import io.temporal.failure.ApplicationFailure;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -38,37 +31,11 @@ class FreezeIT {
 
   @TestFactory
   Stream<DynamicTest> aWorkerThatWakesUpLateHarmsNothing() {
-    ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
-    List<DynamicTest> tests = new ArrayList<>();
-    for (String point : points()) {
-      Future<Void> ended = threads.submit(frozen(point));
-      tests.add(DynamicTest.dynamicTest("frozen at " + point, () -> await(ended)));
+    SideBySide tests = new SideBySide(AT_A_TIME);
+    for (String point : RunPoints.of(FreezeIT.class, ALWAYS, 1)) {
+      tests.add("frozen at " + point, frozen(point));
     }
-    threads.shutdown();
-    return tests.stream();
-  }
-
-  private static List<String> points() {
-    List<String> points = new ArrayList<>(Points.of("prepare", "extract", "write"));
-    points.remove("extract.audit");
-    if (Double.parseDouble(System.getProperty("millrace.scale", "0.1")) >= 1) {
-      return points;
-    }
-    long seed = Long.getLong("millrace.seed", System.nanoTime());
-    System.out.println("FreezeIT: -Dmillrace.seed=" + seed);
-    points.removeAll(ALWAYS);
-    Collections.sort(points);
-    List<String> chosen = new ArrayList<>(ALWAYS);
-    chosen.add(points.get(new Random(seed).nextInt(points.size())));
-    return chosen;
-  }
-
-  private static void await(Future<Void> ended) throws Throwable {
-    try {
-      ended.get();
-    } catch (ExecutionException exception) {
-      throw exception.getCause();
-    }
+    return tests.tests();
   }
 
   private static Callable<Void> frozen(String point) {

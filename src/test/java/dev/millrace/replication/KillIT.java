@@ -2,21 +2,14 @@ package dev.millrace.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.millrace.failure.Points;
+import dev.millrace.testing.SideBySide;
 import dev.millrace.testing.TestPipeline;
 import dev.millrace.testing.TestTemporal;
 import dev.millrace.testing.WorkerProcess;
 import io.temporal.client.WorkflowStub;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -38,38 +31,11 @@ class KillIT {
 
   @TestFactory
   Stream<DynamicTest> aRunWhoseWorkerIsKilledEndsWithAnotherWorker() {
-    ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
-    List<DynamicTest> tests = new ArrayList<>();
-    for (String point : points()) {
-      Future<Void> ended = threads.submit(killed(point));
-      tests.add(DynamicTest.dynamicTest("killed at " + point, () -> await(ended)));
+    SideBySide tests = new SideBySide(AT_A_TIME);
+    for (String point : RunPoints.of(KillIT.class, ALWAYS, CHOSEN)) {
+      tests.add("killed at " + point, killed(point));
     }
-    threads.shutdown();
-    return tests.stream();
-  }
-
-  private static List<String> points() {
-    List<String> points = new ArrayList<>(Points.of("prepare", "extract", "write"));
-    points.remove("extract.audit");
-    if (Double.parseDouble(System.getProperty("millrace.scale", "0.1")) >= 1) {
-      return points;
-    }
-    long seed = Long.getLong("millrace.seed", System.nanoTime());
-    System.out.println("KillIT: -Dmillrace.seed=" + seed);
-    points.removeAll(ALWAYS);
-    Collections.sort(points);
-    Collections.shuffle(points, new Random(seed));
-    List<String> chosen = new ArrayList<>(ALWAYS);
-    chosen.addAll(points.subList(0, CHOSEN));
-    return chosen;
-  }
-
-  private static void await(Future<Void> ended) throws Throwable {
-    try {
-      ended.get();
-    } catch (ExecutionException exception) {
-      throw exception.getCause();
-    }
+    return tests.tests();
   }
 
   private static Callable<Void> killed(String point) {

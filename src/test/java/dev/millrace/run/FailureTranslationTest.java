@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
+import dev.millrace.testing.TestActivities;
 import io.temporal.activity.ActivityInterface;
 import io.temporal.activity.ActivityMethod;
 import io.temporal.failure.ActivityFailure;
 import io.temporal.failure.ApplicationFailure;
 import io.temporal.testing.TestActivityEnvironment;
-import io.temporal.testing.TestEnvironmentOptions;
-import io.temporal.worker.WorkerFactoryOptions;
 import org.junit.jupiter.api.Test;
 
 class FailureTranslationTest {
@@ -24,14 +23,7 @@ class FailureTranslationTest {
   }
 
   private static void run(RuntimeException failure) {
-    TestActivityEnvironment environment =
-        TestActivityEnvironment.newInstance(
-            TestEnvironmentOptions.newBuilder()
-                .setWorkerFactoryOptions(
-                    WorkerFactoryOptions.newBuilder()
-                        .setWorkerInterceptors(new FailureTranslation())
-                        .build())
-                .build());
+    TestActivityEnvironment environment = TestActivities.environment();
     try {
       environment.registerActivitiesImplementations(
           (Step)
