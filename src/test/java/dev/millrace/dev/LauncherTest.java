@@ -57,6 +57,16 @@ class LauncherTest {
   }
 
   @Test
+  void anOptionThatTheJvmDoesNotKnowIsRefused() throws Exception {
+    java = Path.of(System.getProperty("java.home"));
+    layOutJar("one build");
+    Outcome outcome =
+        run(home.resolve("millrace"), Map.of("MILLRACE_JAVA_OPTS", "-XX:NoSuchOption=1"));
+    assertThat(outcome.code()).isEqualTo(1);
+    assertThat(outcome.text()).contains("Unrecognized VM option 'NoSuchOption=1'");
+  }
+
+  @Test
   void aNewerJvmIsToldThatNativeAccessIsWanted() throws Exception {
     java = jdk("25.0.3");
     assertThat(run(home.resolve("millrace"), Map.of()).text())
