@@ -27,46 +27,31 @@ final class LongPages extends ColumnPages {
     if (most > numbers.length) {
       numbers = Arrays.copyOf(numbers, Math.max(most, numbers.length * 2));
     }
+    byte[] data = batch.data();
+    for (int row = from; row < to; row++) {
+      int place = batch.place(index, row);
+      if (place == Batch.NULL) {
+        addNull();
+        continue;
+      }
+      numbers[values()] = decode(data, place, batch.length(place));
+      addPresent();
+    }
+  }
+
+  private long decode(byte[] data, int place, int length) {
     if (wire == Wire.NUMERIC) {
-      addNumerics(batch, index, from, to);
-    } else {
-      addNumbers(batch, index, from, to);
+      return numeric.decode(data, place, length);
     }
-  }
-
-  private void addNumerics(Batch batch, int index, int from, int to) {
-    byte[] data = batch.data();
-    for (int row = from; row < to; row++) {
-      int place = batch.place(index, row);
-      if (place == Batch.NULL) {
-        addNull();
-        continue;
-      }
-      numbers[values()] = numeric.decode(data, place, batch.length(place));
-      addPresent();
-    }
-  }
-
-  private void addNumbers(Batch batch, int index, int from, int to) {
-    boolean isTimestamp = wire == Wire.TIMESTAMP || wire == Wire.TIMESTAMPTZ;
-    boolean isTime = wire == Wire.TIME;
-    byte[] data = batch.data();
-    for (int row = from; row < to; row++) {
-      int place = batch.place(index, row);
-      if (place == Batch.NULL) {
-        addNull();
-        continue;
-      }
-      WireFormat.check(wire, batch.length(place), Long.BYTES);
-      long value = (long) Batch.LONG_BE.get(data, place);
-      if (isTimestamp) {
-        value = WireFormat.timestamp(value);
-      } else if (isTime) {
-        value = WireFormat.time(value);
-      }
-      numbers[values()] = value;
-      addPresent();
-    }
+    WireFormat.check(wire, length, Long.BYTES);
+    long value = (long) Batch.LONG_BE.get(data, place);
+    return switch (wire) {
+      case INT8 -> value;
+      case TIMESTAMP, TIMESTAMPTZ -> WireFormat.timestamp(value);
+      case TIME -> WireFormat.time(value);
+      case BOOL, INT2, INT4, FLOAT4, FLOAT8, NUMERIC, TEXT, JSONB, BYTEA, UUID, DATE ->
+          throw new IllegalStateException(wire + " is no INT64");
+    };
   }
 
   @Override
