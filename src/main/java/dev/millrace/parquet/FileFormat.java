@@ -6,7 +6,8 @@ package dev.millrace.parquet;
  * @param compression of pages
  * @param zstdLevel 1 to 22, only for {@link Compression#ZSTD}
  * @param rowGroupBytes a row group ends with the segment in which its compressed pages reach so
- *     many bytes; a worker holds as many in memory for each table that it copies
+ *     many bytes; a worker holds as many in memory for each table that it copies, so several
+ *     connections get smaller row groups, of at least 4 MiB
  */
 public record FileFormat(Compression compression, int zstdLevel, long rowGroupBytes) {
 

@@ -11,6 +11,7 @@ import org.apache.parquet.bytes.ByteBufferAllocator;
  * thread-safe.
  */
 final class PageMemory implements ByteBufferAllocator {
+  /** In bytes; with its header it fits into a region of G1, which has 1 MiB or more. */
   static final int BLOCK = (1 << 20) - 64;
 
   private final List<byte[]> blocks = new ArrayList<>();
