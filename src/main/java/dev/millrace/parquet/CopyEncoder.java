@@ -2,10 +2,11 @@ package dev.millrace.parquet;
 
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
-import dev.millrace.postgres.BinaryCopy;
 import dev.millrace.postgres.Column;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntConsumer;
 import org.apache.parquet.column.ColumnDescriptor;
@@ -23,6 +24,13 @@ import org.apache.parquet.schema.PrimitiveType;
  * row. Used by one thread.
  */
 public final class CopyEncoder {
+  private static final byte[] SIGNATURE = {
+    'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0xff, '\r', '\n', 0
+  };
+  private static final int HEADER = SIGNATURE.length + 2 * Integer.BYTES;
+  private static final int CRITICAL_FLAGS = 0xffff0000;
+  private static final int TRAILER = -1;
+
   private static final int WINDOW = 256 << 10;
 
   /**
@@ -33,7 +41,6 @@ public final class CopyEncoder {
   private static final long SEGMENT_BYTES = 16L << 20;
 
   private final ParquetTable table;
-  private final BinaryCopy copy;
   private final List<Column> columns;
   private final int keyColumn;
   private final List<ColumnDescriptor> descriptors;
@@ -44,10 +51,20 @@ public final class CopyEncoder {
   private final IntConsumer ids;
 
   private ColumnChunkPageWriteStore store;
+  private byte[] window = new byte[WINDOW];
+  private int filled;
+  private State state = State.BEFORE;
   private long rows;
   private long rowGroupRows;
   private int segmentRows;
   private long segmentBytes;
+
+  private enum State {
+    BEFORE,
+    HEADER,
+    ROWS,
+    ENDED
+  }
 
   CopyEncoder(
       ParquetTable table, List<Column> columns, int keyColumn, FileFormat format, IntConsumer ids) {
@@ -58,7 +75,6 @@ public final class CopyEncoder {
     this.compressor = compressor(format);
     this.ids = ids;
     this.batch = new Batch(columns.size() + (ids == null ? 0 : 1));
-    this.copy = new BinaryCopy(WINDOW, batch.columns(), this::take);
     PageBuffer page = new PageBuffer(WINDOW);
     DeltaBinaryPacked packer = new DeltaBinaryPacked();
     for (int i = 0; i < columns.size(); i++) {
@@ -97,10 +113,10 @@ public final class CopyEncoder {
 
   /** Expects the header of the first COPY, or of another one. */
   public void start() {
-    if (copy.started()) {
-      copy.requireEnded(rows);
+    if (state != State.BEFORE) {
+      requireEnded();
     }
-    copy.start();
+    state = State.HEADER;
   }
 
   /**
@@ -110,15 +126,83 @@ public final class CopyEncoder {
    *     value has no place in its Parquet type
    */
   public void accept(byte[] data, int offset, int length) {
-    copy.accept(data, offset, length);
+    int from = offset;
+    int end = offset + length;
+    try {
+      while (from < end) {
+        if (filled == window.length) {
+          // One row is larger than the window.
+          window = Arrays.copyOf(window, larger(window.length));
+        }
+        int count = Math.min(end - from, window.length - filled);
+        System.arraycopy(data, from, window, filled, count);
+        filled += count;
+        from += count;
+        consume();
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
-  /** Encodes a batch of rows. */
-  private int take(byte[] data, int from, int end) throws IOException {
-    batch.start(data);
+  private static int larger(int capacity) {
+    if (capacity == Integer.MAX_VALUE - 16) {
+      throw new IllegalStateException("a row of more than 2 GiB");
+    }
+    return (int) Math.min(Integer.MAX_VALUE - 16L, capacity * 2L);
+  }
+
+  /** Encodes all rows that are complete, and keeps the rest. */
+  private void consume() throws IOException {
+    int position = state == State.HEADER ? header() : 0;
+    int last = -1;
+    while (state == State.ROWS && position != last) {
+      last = position;
+      position = rows(position);
+    }
+    if (state != State.HEADER && state != State.ROWS && position < filled) {
+      throw new IllegalStateException("bytes before or after a COPY");
+    }
+    System.arraycopy(window, position, window, 0, filled - position);
+    filled -= position;
+  }
+
+  private int header() {
+    if (filled < HEADER) {
+      return 0;
+    }
+    if (!Arrays.equals(window, 0, SIGNATURE.length, SIGNATURE, 0, SIGNATURE.length)) {
+      throw new IllegalStateException("not the header of a binary COPY");
+    }
+    int flags = (int) Batch.INT_BE.get(window, SIGNATURE.length);
+    int extension = (int) Batch.INT_BE.get(window, SIGNATURE.length + Integer.BYTES);
+    if ((flags & CRITICAL_FLAGS) != 0 || extension != 0) {
+      throw new IllegalStateException("a binary COPY of an unknown kind, flags " + flags);
+    }
+    state = State.ROWS;
+    return HEADER;
+  }
+
+  /**
+   * Encodes a batch of rows.
+   *
+   * @return the position behind them
+   */
+  private int rows(int from) throws IOException {
+    batch.start(window);
     int position = from;
-    while (!batch.isFull() && !segmentIsFull() && copy.isRow(data, position, end)) {
-      int next = batch.scan(position + Short.BYTES, end);
+    while (!batch.isFull() && !segmentIsFull() && filled - position >= Short.BYTES) {
+      int fields = (short) Batch.SHORT_BE.get(window, position);
+      if (fields == TRAILER) {
+        state = State.ENDED;
+        position += Short.BYTES;
+        break;
+      }
+      if (fields != batch.columns()) {
+        throw new IllegalStateException(
+            "a row of %d fields instead of %d".formatted(fields, batch.columns()));
+      }
+      int next = batch.scan(position + Short.BYTES, filled);
       if (next < 0) {
         break;
       }
@@ -157,7 +241,7 @@ public final class CopyEncoder {
   private void noteIds() {
     synchronized (ids) {
       for (int row = 0; row < batch.rows(); row++) {
-        ids.accept((int) Batch.INT_BE.get(batch.data(), batch.place(columns.size(), row)));
+        ids.accept((int) Batch.INT_BE.get(window, batch.place(columns.size(), row)));
       }
     }
   }
@@ -184,7 +268,7 @@ public final class CopyEncoder {
     String value =
         place == Batch.NULL
             ? "NULL"
-            : WireFormat.show(key.type(), batch.data(), place, batch.length(place));
+            : WireFormat.show(key.type(), window, place, batch.length(place));
     return "with \"%s\" = %s".formatted(key.name(), value);
   }
 
@@ -218,12 +302,21 @@ public final class CopyEncoder {
     memory.clear();
   }
 
+  private void requireEnded() {
+    if (state != State.ENDED) {
+      throw new MillraceException(
+          ErrorCode.AUDIT_FAILED,
+          "the COPY stopped after %d rows without its trailer, so rows may be missing"
+              .formatted(rows));
+    }
+  }
+
   /** Writes the last row group; nothing where no COPY was started. */
   void finish() throws IOException {
-    if (!copy.started()) {
+    if (state == State.BEFORE) {
       return;
     }
-    copy.requireEnded(rows);
+    requireEnded();
     endSegment();
     if (rowGroupRows > 0) {
       endRowGroup();

@@ -3,12 +3,12 @@ package dev.millrace.refresh;
 import dev.millrace.clickhouse.RowBinary;
 import dev.millrace.failure.ErrorCode;
 import dev.millrace.failure.MillraceException;
-import dev.millrace.postgres.BinaryCopy;
 import dev.millrace.postgres.CopyOut;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 
@@ -19,19 +19,32 @@ import java.util.List;
  * <p>Memory is bounded by some blocks and the largest row. Not thread-safe.
  */
 final class PushEncoder implements CopyOut.Rows {
+  private static final byte[] SIGNATURE = {
+    'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0xff, '\r', '\n', 0
+  };
+  private static final int HEADER = SIGNATURE.length + 2 * Integer.BYTES;
+  private static final int CRITICAL_FLAGS = 0xffff0000;
+  private static final int TRAILER = -1;
+
   private static final int WINDOW = 512 << 10;
   private static final int SHOWN_BYTES = 64;
 
-  private final BinaryCopy copy;
   private final List<ColumnMapping> columns;
   private final int keyColumn;
   private final ValueEncoder[] encoders;
   private final boolean[] nullable;
   private final RowBinary encoded;
 
-  // The rows at work are in it.
-  private byte[] window;
+  private byte[] window = new byte[WINDOW];
+  private int filled;
+  private State state = State.HEADER;
   private long rows;
+
+  private enum State {
+    HEADER,
+    ROWS,
+    ENDED
+  }
 
   /**
    * Starts with the first byte of a COPY of the columns' {@link ColumnMapping#pushSelect}.
@@ -49,8 +62,6 @@ final class PushEncoder implements CopyOut.Rows {
     for (int i = 0; i < nullable.length; i++) {
       nullable[i] = columns.get(i).type().nullable();
     }
-    this.copy = new BinaryCopy(WINDOW, columns.size(), this::take);
-    copy.start();
   }
 
   /**
@@ -62,28 +73,86 @@ final class PushEncoder implements CopyOut.Rows {
    */
   @Override
   public void accept(byte[] data, int offset, int length) {
-    copy.accept(data, offset, length);
-  }
-
-  private int take(byte[] data, int from, int end) throws IOException {
-    window = data;
-    int position = from;
-    while (copy.isRow(data, position, end)) {
-      int next = rowEnd(data, position, end);
-      if (next < 0) {
-        break;
+    int from = offset;
+    int end = offset + length;
+    while (from < end) {
+      if (filled == window.length) {
+        window = Arrays.copyOf(window, larger(window.length));
       }
-      encode(position);
-      rows++;
-      position = next;
+      int count = Math.min(end - from, window.length - filled);
+      System.arraycopy(data, from, window, filled, count);
+      filled += count;
+      from += count;
+      consume();
     }
-    return position;
   }
 
-  /** Returns the position behind a row, -1 when not all of it is there. */
-  private int rowEnd(byte[] data, int start, int end) {
+  private static int larger(int capacity) {
+    if (capacity == Integer.MAX_VALUE - 16) {
+      throw new IllegalStateException("a row of more than 2 GiB");
+    }
+    return (int) Math.min(Integer.MAX_VALUE - 16L, capacity * 2L);
+  }
+
+  /** Encodes all rows that are complete, and keeps the rest. */
+  private void consume() {
+    int position = state == State.HEADER ? header() : 0;
+    try {
+      while (state == State.ROWS) {
+        int next = rowEnd(position);
+        if (next < 0) {
+          break;
+        }
+        if (state == State.ROWS) {
+          encode(position);
+          rows++;
+        }
+        position = next;
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    if (state == State.ENDED && position < filled) {
+      throw new IllegalStateException("bytes after the end of a COPY");
+    }
+    System.arraycopy(window, position, window, 0, filled - position);
+    filled -= position;
+  }
+
+  private int header() {
+    if (filled < HEADER) {
+      return 0;
+    }
+    if (!Arrays.equals(window, 0, SIGNATURE.length, SIGNATURE, 0, SIGNATURE.length)) {
+      throw new IllegalStateException("not the header of a binary COPY");
+    }
+    int flags = (int) ValueEncoder.INT_BE.get(window, SIGNATURE.length);
+    int extension = (int) ValueEncoder.INT_BE.get(window, SIGNATURE.length + Integer.BYTES);
+    if ((flags & CRITICAL_FLAGS) != 0 || extension != 0) {
+      throw new IllegalStateException("a binary COPY of an unknown kind, flags " + flags);
+    }
+    state = State.ROWS;
+    return HEADER;
+  }
+
+  /** Returns the position behind a row or the trailer, -1 when not all of it is there. */
+  private int rowEnd(int start) {
+    byte[] data = window;
+    int end = filled;
+    if (end - start < Short.BYTES) {
+      return -1;
+    }
+    int fields = (short) ValueEncoder.SHORT_BE.get(data, start);
     int position = start + Short.BYTES;
-    for (int column = 0; column < encoders.length; column++) {
+    if (fields == TRAILER) {
+      state = State.ENDED;
+      return position;
+    }
+    if (fields != encoders.length) {
+      throw new IllegalStateException(
+          "a row of %d fields instead of %d".formatted(fields, encoders.length));
+    }
+    for (int column = 0; column < fields; column++) {
       if (end - position < Integer.BYTES) {
         return -1;
       }
@@ -134,7 +203,12 @@ final class PushEncoder implements CopyOut.Rows {
    * @throws MillraceException with {@code AUDIT_FAILED} when the COPY has not come to its end
    */
   long finish() {
-    copy.requireEnded(rows);
+    if (state != State.ENDED) {
+      throw new MillraceException(
+          ErrorCode.AUDIT_FAILED,
+          "the COPY stopped after %d rows without its trailer, so rows may be missing"
+              .formatted(rows));
+    }
     try {
       encoded.flush();
     } catch (IOException e) {

@@ -159,7 +159,7 @@ class PushEncoderTest {
     PushEncoder encoder = encoder();
     encoder.accept(more, 0, more.length);
     assertThatThrownBy(() -> encoder.accept(more, 0, more.length))
-        .hasMessageContaining("before or after a COPY");
+        .hasMessageContaining("after the end");
   }
 
   @Test
